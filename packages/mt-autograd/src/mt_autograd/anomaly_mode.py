@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from mt_core.hollow import seen_through
 from mt_core.thread_state import carried_over
 
 from .modes import watch_everywhere
@@ -114,9 +115,13 @@ def checked_apply(node: Node, grads: list[Any], needed: Sequence[bool] | None) -
     return results
 
 
+def _has_nan(tensor: Any) -> bool:
+    return bool((tensor != tensor).any().item())
+
+
 def _refuse_nan(node: Node, results: Sequence[Any]) -> None:
     for index, result in enumerate(results):
-        if result is not None and bool((result != result).any().item()):
+        if result is not None and _has_nan(seen_through(result)):
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
 
 

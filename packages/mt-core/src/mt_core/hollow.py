@@ -13,6 +13,7 @@ from .devices import backend_key, device
 from .dtypes import dtype as DType
 from .keys import OTHER_INDEX, PIPELINE, STRIDED
 from .meta_array import HollowArray, contiguous_strides
+from .spec import is_contiguous
 from .tensor import Tensor
 
 __all__ = ["HollowArray", "hollow_tensor", "is_hollow", "seen_through", "within_reach"]
@@ -31,10 +32,11 @@ def hollow_tensor(
     """
     contiguous = contiguous_strides(tuple(shape))
     strides = contiguous if strides is None else tuple(strides)
+    is_plain = strides == contiguous or is_contiguous(tuple(shape), strides)
     made = object.__new__(cls)
     made._array = array_type(tuple(shape), d, strides, offset, on)
     made._dtype = d
-    made._keys = keys | backend_key(on.type) | (0 if strides == contiguous else STRIDED) | _flag_of(on)
+    made._keys = keys | backend_key(on.type) | (0 if is_plain else STRIDED) | _flag_of(on)
     made._autograd = made._cell = made._base = None
     return made
 

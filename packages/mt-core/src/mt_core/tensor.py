@@ -36,6 +36,7 @@ from .keys import (
     INFERENCE,
     META,
     NEGATIVE,
+    OF_TRANSFORM,
     PIPELINE,
     STRIDED,
 )
@@ -290,11 +291,13 @@ class Tensor(_Members):
 
     def is_conj(self) -> bool:
         """Whether the elements are to be read conjugated (the lazy bit)."""
-        return self._keys & CONJUGATE != 0
+        keys = self._keys
+        return keys & CONJUGATE != 0 or keys & OF_TRANSFORM != 0 and self._array.value.is_conj()
 
     def is_neg(self) -> bool:
         """Whether the elements are to be read negated (the lazy bit)."""
-        return self._keys & NEGATIVE != 0
+        keys = self._keys
+        return keys & NEGATIVE != 0 or keys & OF_TRANSFORM != 0 and self._array.value.is_neg()
 
     # Protocols of the language
 

@@ -29,7 +29,7 @@ from .overriding import handed_over, is_overridden
 from .state import tls
 from .tensor import Tensor, new_tensor
 
-__all__ = ["AutogradMembers"]
+__all__ = ["AutogradMembers", "unversioned"]
 
 #: What an alias outside the graph does not have of its origin: a place in the graph, and a class of its own.
 _NOT_DETACHED = AUTOGRAD | FORWARD_GRAD | NO_GRAD_VIEW | MULTI_VIEW | TORCH_FUNCTION | PYTHON
@@ -44,6 +44,14 @@ def _layer() -> Any:
 def _require_registry(name: str, value: Any) -> None:
     if value is not None and not isinstance(value, dict):
         raise TypeError(f"{name} must be a dict or None, but got {type(value).__name__}")
+
+
+def unversioned(tensor: Any) -> Any:
+    """The same memory as a tensor without history and with a version count of its own."""
+    alias = new_tensor(tensor._array, tensor._dtype, tensor._keys & ~(AUTOGRAD | FORWARD_GRAD))
+    if not is_hollow(tensor):
+        share_block(alias, tensor)
+    return alias
 
 
 class AutogradMembers:
@@ -266,16 +274,16 @@ class AutogradMembers:
     @property
     def data(self: Any) -> Any:
         """The same memory as a tensor without history and with a version count of its own."""
-        within_reach(self)
-        alias = new_tensor(self._array, self._dtype, self._keys & ~(AUTOGRAD | FORWARD_GRAD))
-        if not is_hollow(self):
-            share_block(alias, self)
-        return alias
+        if self._keys & OF_TRANSFORM:
+            self._array.elements_for("data")
+        return unversioned(within_reach(self))
 
     @data.setter
     def data(self: Any, value: Any) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self._keys & OF_TRANSFORM:
+            self._array.elements_for("set_data")
         refuse_rebinding(within_reach(self), within_reach(value))
         if self._keys & AUTOGRAD:
             _note_former_layout(self, value)

@@ -19,7 +19,7 @@ from .dispatch.registry import overload
 from .dtypes import dtype, scalar_type_name
 from .formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided
 from .hollow import within_reach
-from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, HOLLOW, INFERENCE, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, HOLLOW, INFERENCE, OF_TRANSFORM, STRIDED
 from .layout import channels_last_strides, suggested_format
 from .meta_array import contiguous_strides
 from .pinned import is_pinned, pinned, warn_of_device
@@ -107,6 +107,8 @@ class CastMembers:
         """Whether the strides are those of a memory format."""
         if memory_format is contiguous_format:
             return not self._keys & STRIDED
+        if self._keys & OF_TRANSFORM:
+            return self._array.elements_for("memory_format").is_contiguous(memory_format)
         return _is_channels_last(self, memory_format)
 
     def is_shared(self: Any) -> bool:

@@ -27,6 +27,7 @@ from mt_core.tensor import Tensor as TensorBase
 
 from . import _autograd as _autograd
 from . import _fft as _fft
+from . import _functorch as _functorch
 from . import _linalg as _linalg
 from . import _nn as _nn
 from . import _special as _special
@@ -204,3 +205,22 @@ def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
     """Set ``torch.utils.deterministic.fill_uninitialized_memory``."""
     settle()
     DETERMINISM.fills_memory = mode
+
+
+class _VmapWarnings:
+    """What `_debug_only_display_vmap_fallback_warnings` was told, in this process."""
+
+    are_displayed = False
+
+
+def _debug_only_display_vmap_fallback_warnings(enabled: bool) -> None:
+    """Keep a setting of the ``vmap`` that preceded ``torch.func``; the one at hand warns whatever it is, as PyTorch's.
+
+    ``torch._C._functorch._set_vmap_fallback_warning_enabled`` decides about that.
+    """
+    _VmapWarnings.are_displayed = enabled
+
+
+def _debug_only_are_vmap_fallback_warnings_enabled() -> bool:
+    """What `_debug_only_display_vmap_fallback_warnings` was told last."""
+    return _VmapWarnings.are_displayed

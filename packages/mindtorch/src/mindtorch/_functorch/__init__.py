@@ -1,3 +1,11 @@
-"""``torch._functorch``: the settings of what checks custom operators."""
+"""``torch._functorch``: what libraries reach of the insides of ``torch.func``, and the older names of it.
 
-from . import config as config
+The transforms themselves are in `mt_core.transforms` and `mt_autograd.func`; the settings are those of what checks
+custom operators.
+"""
+
+from .._lazy import lazy_submodules
+
+__getattr__, __dir__ = lazy_submodules(
+    __name__, "apis autograd_function config deprecated eager_transforms functional_call make_functional vmap"
+)

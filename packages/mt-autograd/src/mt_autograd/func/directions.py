@@ -13,9 +13,9 @@ from mt_core.transforms.vmapping import vmap
 from mt_core.transforms.wrapped import lifted, unwrapped, wrapped
 
 from ..tangents import make_dual, unpack
-from .gradients import ArgNums, checked_tensors, chosen, only_tensors, pair_of, vjp, with_chosen
+from .gradients import ArgNums, checked_tensors, chosen, only_tensors, pair_of, recorded, with_chosen
 from .jacobians import identity_blocks, jacrev
-from .levels import JvpInterpreter
+from .levels import JvpInterpreter, inside
 
 __all__ = ["hessian", "jacfwd", "jvp", "linearize"]
 
@@ -64,7 +64,7 @@ def jvp_by(
     _check_tensors(directions, "tangents")
     with JvpInterpreter() as level:
         duals = tree_unflatten([_dual(*pair, level) for pair in zip(points, directions, strict=True)], structure)
-        output = func(*(duals if argnums is None else with_chosen(args, argnums, duals)))
+        output = func(*(duals if argnums is None else with_chosen(inside(args, level), argnums, duals)))
         aux: tuple[Any, ...] = ()
         if has_aux:
             output, further = pair_of(output, "jvp(f, primals, tangents): output")
@@ -196,10 +196,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     RuntimeError
         When `jvp_fn` is called: for tangents of another structure, shape or dtype.
     """
-    output, pull_back = vjp(func, *primals)
+    output, pull_back = recorded(func, primals, None, False)
+    pull_back = functools.partial(pull_back, create_graph=True)
     leaves, structure = tree_flatten(output)
     zeros = [find_overload("zeros_like").call(leaf, None, None, None, None, None) for leaf in leaves]
-    _, push_forward = vjp(pull_back, tree_unflatten(zeros, structure))
+    _, push_forward = recorded(pull_back, (tree_unflatten(zeros, structure),), None, False)
     points, of_primals = tree_flatten(primals)
 
     def jvp_fn(*tangents: Any) -> Any:

@@ -6,21 +6,27 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mt_core.autograd_state import enable_grad
+from mt_core.autograd_state import enable_grad, is_grad_enabled
 from mt_core.dispatch.registry import find_overload
 from mt_core.pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from mt_core.tensor import Tensor
 from mt_core.transforms.interpreters import Interpreter
 
 from .. import api
+from ..graph import disable_saved_tensors_hooks
 from .levels import GradInterpreter, inside, outside_of
 
 __all__ = [
     "checked_tensors", "chosen", "differentiable", "grad", "grad_and_value", "gradients", "only_tensors", "pair_of",
-    "vjp", "vjp_by", "with_chosen",
+    "recorded", "vjp", "vjp_by", "with_chosen",
 ]  # fmt: skip
 
 ArgNums = Any
+
+_HOOKED = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use "
+    "case."
+)
 
 
 def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -62,7 +68,7 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
 def _grad_and_value(
     func: Callable[..., Any], argnums: ArgNums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, Any]:
-    with GradInterpreter() as level, enable_grad():
+    with disable_saved_tensors_hooks(_HOOKED), GradInterpreter() as level, enable_grad():
         args, kwargs = inside((args, kwargs), level)
         by = tree_map(differentiable, chosen(args, argnums))
         output = func(*with_chosen(args, argnums, by), **kwargs)
@@ -140,15 +146,17 @@ def chosen(args: Sequence[Any], argnums: ArgNums) -> Any:
         return args[_position(argnums, len(args))]
     if not isinstance(argnums, tuple):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    if not argnums:
+        raise RuntimeError("argnums must be non-empty")
     positions = [_position(number, len(args)) for number in argnums]
     if len(set(positions)) != len(positions):
-        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+        raise RuntimeError(f"argnums elements must be unique, got {tuple(positions)}")
     return tuple(args[position] for position in positions)
 
 
 def _position(number: Any, count: int) -> int:
     if not isinstance(number, int):
-        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(number)}")
+        raise RuntimeError(f"argnum must be int, got: {type(number)}")
     if not -count <= number < count:
         raise RuntimeError(f"Got argnum={number}, but only {count} positional inputs")
     return number % count
@@ -163,16 +171,19 @@ def with_chosen(args: Sequence[Any], argnums: ArgNums, values: Any) -> list[Any]
     return replaced
 
 
-def gradients(outputs: Sequence[Tensor], by: Sequence[Tensor], cotangents: Sequence[Tensor] | None) -> list[Tensor]:
-    """Gradients inside of a level, which may be differentiated again; zeros where an output does not depend on it."""
+def gradients(
+    outputs: Sequence[Tensor], by: Sequence[Tensor], cotangents: Sequence[Tensor] | None, retain_graph: bool = True,
+    create_graph: bool = True,
+) -> list[Tensor]:  # fmt: skip
+    """Gradients inside of a level; zeros where an output does not depend on it."""
     given: Sequence[Tensor | None] = [None] * len(outputs) if cotangents is None else cotangents
     pairs = list(zip(outputs, given, strict=True))
     pairs = [(output, cotangent) for output, cotangent in pairs if output.requires_grad]
     if not pairs:
         return [_zeros(tensor) for tensor in by]
     found = api.grad(
-        [output for output, _ in pairs], list(by), [cotangent for _, cotangent in pairs], retain_graph=True,
-        create_graph=True, allow_unused=True,
+        [output for output, _ in pairs], list(by), [cotangent for _, cotangent in pairs], retain_graph=retain_graph,
+        create_graph=create_graph, allow_unused=True,
     )  # fmt: skip
     return [_zeros(tensor) if gradient is None else gradient for gradient, tensor in zip(found, by, strict=True)]
 
@@ -196,13 +207,21 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     -------
     tuple
         ``(output, vjp_fn)``, and the second part of the pair where there is one. `vjp_fn` takes cotangents of the form
-        of the output, and gives a tuple with gradients for each argument.
+        of the output, and gives a tuple with gradients for each argument. They may be differentiated again where
+        gradients are recorded when it is called, or with ``create_graph=True``; ``retain_graph=False`` lets it be
+        called once.
     """
     return vjp_by(func, primals, None, has_aux)
 
 
 def vjp_by(func: Callable[..., Any], primals: tuple[Any, ...], argnums: ArgNums, has_aux: bool) -> Any:
     """`vjp` by some of the arguments; None for all."""
+    with disable_saved_tensors_hooks(_HOOKED):
+        return recorded(func, primals, argnums, has_aux)
+
+
+def recorded(func: Callable[..., Any], primals: tuple[Any, ...], argnums: ArgNums, has_aux: bool) -> Any:
+    """`vjp_by`, which does not refuse hooks on what is saved."""
     with GradInterpreter() as level, enable_grad():
         args = inside(primals, level)
         by = tree_map(differentiable, args if argnums is None else chosen(args, argnums))
@@ -223,19 +242,24 @@ def vjp_by(func: Callable[..., Any], primals: tuple[Any, ...], argnums: ArgNums,
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
                 f"function. cotangents: {given_structure}, primal output: {structure}"
             )
-        return tree_unflatten(gradients(leaves, by_leaves, given), by_structure)
+        records = is_grad_enabled() if create_graph is None else create_graph
+        return tree_unflatten(gradients(leaves, by_leaves, given, retain_graph, records), by_structure)
 
     return (values, pull_back, aux) if has_aux else (values, pull_back)
 
 
 def checked_tensors(output: Any, leaves: Sequence[Any], what: str) -> None:
-    """Refuse what is no tensor among the results of a function.
+    """Refuse what is no tensor among the results of a function, and no results.
 
     Raises
     ------
     RuntimeError
         In PyTorch's words.
     """
+    if not leaves or len(leaves) == 1 and leaves[0] is None:
+        raise RuntimeError(
+            f"{what}: Expected f to be a function that has non-empty output (got output = {list(leaves)})"
+        )
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             raise RuntimeError(

@@ -29,7 +29,7 @@ def jacrev(
     argnums
         By which positional argument, or by which of them, to differentiate.
     chunk_size
-        How many rows are computed at once, at most; None for all.
+        How many rows are computed at once, at most; None for all. Rows one by one are computed without ``vmap``.
 
     Returns
     -------
@@ -54,12 +54,28 @@ def jacrev(
         def pull_back_flat(cotangents: list[Tensor]) -> Any:
             return pull_back(tree_unflatten(cotangents, structure))
 
-        found = vmap(pull_back_flat, chunk_size=chunk_size)(identity_blocks(leaves))
+        identity = identity_blocks(leaves)
+        if chunk_size == 1:
+            found = _row_by_row(pull_back_flat, identity)
+        else:
+            found = vmap(pull_back_flat, chunk_size=chunk_size)(identity)
         blocks, by = tree_flatten(found)
         jacobian = _by_output(blocks, by, [tuple(leaf.shape) for leaf in leaves], rows, structure)
         return (jacobian, aux[0]) if has_aux else jacobian
 
     return wrapper
+
+
+def _row_by_row(pull_back: Callable[[list[Tensor]], Any], identity: Sequence[Tensor]) -> Any:
+    """What the pull-back gives for each row of the identity, stacked."""
+    structure, rows = None, []
+    for cotangents in zip(*(block.unbind(0) for block in identity), strict=True):
+        found, structure = tree_flatten(pull_back(list(cotangents)))
+        rows.append(found)
+    if structure is None:  # no element, no row: vmap knows the shapes all the same
+        return vmap(pull_back)(list(identity))
+    stack = find_overload("stack")
+    return tree_unflatten([stack.call(list(column), 0) for column in zip(*rows, strict=True)], structure)
 
 
 def identity_blocks(leaves: Sequence[Tensor]) -> list[Tensor]:

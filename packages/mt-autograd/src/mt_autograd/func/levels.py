@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mt_core.dispatch.registry import Overload
+from mt_core.keys import AUTOGRAD, FORWARD_GRAD
 from mt_core.pytree import tree_map_only
 from mt_core.state import tls
 from mt_core.tensor import Tensor
@@ -50,6 +51,7 @@ class GradInterpreter(_Recording):
     """One level of reverse mode: wrappers have a history."""
 
     name = "Grad"
+    own = AUTOGRAD
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,6 +68,7 @@ class JvpInterpreter(_Recording):
     """
 
     name = "Jvp"
+    own = FORWARD_GRAD
 
     def __enter__(self) -> JvpInterpreter:
         self.number = enter_level()

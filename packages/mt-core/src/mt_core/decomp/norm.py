@@ -10,8 +10,9 @@ from ..autograd_state import is_grad_enabled, no_grad
 from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import cpp_type_name, finfo, scalar_type_name, uint8
-from ..keys import AUTOGRAD
+from ..keys import AUTOGRAD, OF_TRANSFORM
 from ..shape_rules.norm import check_groups, check_normalized, check_parameter_types
+from ..tensor_autograd import unversioned
 
 Ints = tuple[int, ...]
 
@@ -206,7 +207,8 @@ def _update_running(running_mean: Any, running_var: Any, mean: Any, variance: An
 
 def _move(running: Any, batch: Any, momentum: float) -> None:
     """running (C,) of any dtype moves towards batch (C,), in place; half types round once, at the end."""
-    d, written = running.dtype, running.data  # for PyTorch does not count these writes as versions
+    # PyTorch does not count these writes as versions; inside of transforms it refuses `data`, and writes all the same
+    d, written = running.dtype, unversioned(running) if running._keys & OF_TRANSFORM else running.data
     if d.compute is d:
         written.mul_(1 - momentum).add_(batch.to(d), alpha=momentum)
     else:

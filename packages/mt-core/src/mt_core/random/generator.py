@@ -109,8 +109,8 @@ class Generator:
         settle()
         return from_array(self.engine.get_state())
 
-    def set_state(self, new_state: Tensor) -> None:
-        """Continue from a state that `get_state` returned, here or in PyTorch.
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Continue from a state that `get_state` returned, here or in PyTorch; returns the generator itself.
 
         Raises
         ------
@@ -123,6 +123,7 @@ class Generator:
         state = _bytes_of(new_state)
         with self.engine.lock:
             self.engine.set_state(state)
+        return self
 
     def clone_state(self) -> Generator:
         """Another generator at the same point of the same stream."""

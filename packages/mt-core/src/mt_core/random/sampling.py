@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..layout import dense_order
 from .distributions import fill_exponential
 from .engine import MersenneTwister
 
@@ -92,13 +93,24 @@ def multinomial_without_replacement(weights: Array, count: int, engine: Mersenne
     The greatest of weight / exponential number win (the "exponential race"), in that order; among equals the first. The
     exponential numbers are drawn and divided in the dtype and memory order of `weights`.
     """
-    races = np.empty_like(weights)
+    races = _empty_like(weights)
     fill_exponential(races, 1.0, engine)
     wide = np.float64 if weights.dtype == np.float64 else np.float32
     scores = (weights.astype(wide) / races.astype(wide)).astype(weights.dtype).astype(wide)
     winners = np.empty((len(scores), count), np.int64)
     winners[...] = scores.argmax(axis=1, keepdims=True) if count == 1 else _greatest(scores, count)
     return winners
+
+
+def _empty_like(array: Array) -> Array:
+    """An array without gaps in an array's order of dimensions; those that repeat elements stand where they are.
+
+    `np.empty_like` takes repeating dimensions for the innermost.
+    """
+    order = dense_order(array.shape, [tuple(step // array.itemsize for step in array.strides)])
+    outer_first = order[::-1]
+    made = np.empty([array.shape[dim] for dim in outer_first], array.dtype)
+    return made.transpose([outer_first.index(dim) for dim in range(array.ndim)])
 
 
 def _greatest(scores: Array, count: int) -> Array:

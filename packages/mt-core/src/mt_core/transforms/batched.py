@@ -14,8 +14,13 @@ from .wrapped import WrappedArray, alive
 
 __all__ = ["DEPENDENT", "BatchedArray", "Lanes", "batched", "hidden_from", "lanes_of", "note_written"]
 
-#: What is said where a program asks for a number that differs between lanes.
+#: What is said where a program asks for what differs between lanes, or what the memory of all is like.
 DEPENDENT = {
+    "data": "accessing `data` under vmap transform is not allowed",
+    "set_data": "mutating directly with `.data` under vmap transform is not allowed.",
+    "memory_format": (
+        "NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format"
+    ),
     "item": (
         "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
         "Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere "

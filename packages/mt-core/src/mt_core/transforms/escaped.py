@@ -8,13 +8,13 @@ from typing import Any
 from ..dispatch.registry import Overload
 from ..plugins.protocols import CONTRACT
 from .batched import BatchedArray
-from .wrapped import alive, mapped
+from .wrapped import WrappedArray, alive, mapped
 
 __all__ = ["EscapedLayer"]
 
 
 class EscapedLayer:
-    """The layer of `OF_TRANSFORM`: wrappers stand for what they wrap, batched tensors are refused."""
+    """The layer of `OF_TRANSFORM`: wrappers of ended levels stand for what they wrap, all others are refused."""
 
     contract = CONTRACT
     dispatch_key = "OF_TRANSFORM"
@@ -36,5 +36,10 @@ def _let_out(tensor: Any) -> Any:
             "Either your tensor may have escaped from inside a function being vmapped and this is a user error (see "
             "https://pytorch.org/functorch/stable/ux_limitations.html), or there is an internal functorch error in "
             "`gen_vmap_plumbing` Please file an issue if it looks like the latter"
+        )
+    if tensor._array.__class__ is WrappedArray:
+        raise RuntimeError(
+            "A tensor of an inner transform is used further out: in the forward of a custom function, or where levels "
+            "were entered by hand. Give it to the function as an argument."
         )
     return tensor

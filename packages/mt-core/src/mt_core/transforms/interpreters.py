@@ -24,13 +24,18 @@ class Interpreter:
         Whether the thread is still inside. Wrappers of a transform that has ended stand for what they wrap.
     grad_enabled : bool or None
         The grad mode of the levels further out, where this one has its own; None where it shares theirs.
+    own : int
+        Keys that are in dispatch inside even where a program leaves them out around it: those by which the level
+        records.
     """
 
     name = ""
+    own = 0
 
     def __init__(self) -> None:
         self.is_alive = True
         self.grad_enabled: bool | None = None
+        self._left_out = 0
 
     def process(self, overload: Overload, args: tuple[Any, ...]) -> Any:
         """Carry a call out; `args` are all of the schema's, in order."""
@@ -41,12 +46,15 @@ class Interpreter:
         self._unqueued.__enter__()
         tls.transforms.append(self)
         tls.include |= FUNCTION_TRANSFORM
+        self._left_out = tls.exclude & self.own
+        tls.exclude &= ~self.own
         tls.refresh()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         tls.transforms.remove(self)
         self.is_alive = False
+        tls.exclude |= self._left_out
         if not tls.transforms:
             tls.include &= ~FUNCTION_TRANSFORM
         tls.refresh()
@@ -87,7 +95,7 @@ class outside:
     def __enter__(self) -> None:
         self._include, self._exclude, self._grad_enabled = tls.include, tls.exclude, tls.grad_enabled
         self._level = level = tls.transforms.pop()
-        tls.exclude &= ~(FUNCTION_TRANSFORM | OF_TRANSFORM | AUTOGRAD)
+        tls.exclude = tls.exclude & ~(FUNCTION_TRANSFORM | OF_TRANSFORM | AUTOGRAD | level.own) | level._left_out
         tls.include &= ~TRANSFORMED
         if not tls.transforms:
             tls.include &= ~FUNCTION_TRANSFORM

@@ -8,7 +8,17 @@ from ..dispatch.registry import Overload, find_overload
 from ..tensor import Tensor
 from .batched import Lanes
 
-__all__ = ["loop_over_lanes"]
+__all__ = ["FALLBACK", "loop_over_lanes"]
+
+
+class _Fallback:
+    """Whether operators may be called lane by lane in this process, and whether that warns."""
+
+    is_enabled = True
+    warns = True
+
+
+FALLBACK = _Fallback()
 
 
 def loop_over_lanes(overload: Overload, lanes: list[Any], size: int) -> Any:

@@ -14,7 +14,7 @@ from ..tensor import Tensor
 from .batched import BatchedArray, Lanes, batched, lanes_of, note_written
 from .batching_rules._rules import LOOPED, Batch, Rule, draws, find_rule
 from .interpreters import Interpreter, outside
-from .looping import loop_over_lanes
+from .looping import FALLBACK, loop_over_lanes
 from .wrapped import alive, mapped
 
 __all__ = ["VmapInterpreter"]
@@ -132,6 +132,26 @@ class VmapInterpreter(Interpreter):
         if overload.schema.is_mutable:
             self._refuse_shared(overload, args)
         lanes = self.lanes(overload, args)
+        _announce(overload)
+        with outside():
+            return_value = loop_over_lanes(overload, lanes, self.size)
+        if overload.schema.is_mutable:
+            note_written(args[0], lanes[0].value, lanes[0].dim)
+            return args[0]
+        return self.joined(return_value)
+
+
+def _announce(overload: Overload) -> None:
+    """Warn that an operator is called lane by lane.
+
+    Raises
+    ------
+    RuntimeError
+        Where that is switched off.
+    """
+    if not FALLBACK.is_enabled:
+        raise RuntimeError(f"{overload.qualified_name} hit the vmap fallback which is currently disabled")
+    if FALLBACK.warns:
         warnings.warn(
             "There is a performance drop because we have not yet implemented the batching rule for "
             f"{overload.qualified_name}. Please file us an issue on GitHub so that we can prioritize its "
@@ -139,12 +159,6 @@ class VmapInterpreter(Interpreter):
             UserWarning,
             stacklevel=2,
         )
-        with outside():
-            return_value = loop_over_lanes(overload, lanes, self.size)
-        if overload.schema.is_mutable:
-            note_written(args[0], lanes[0].value, lanes[0].dim)
-            return args[0]
-        return self.joined(return_value)
 
 
 def _explicit_parts(overload: Overload) -> Any:

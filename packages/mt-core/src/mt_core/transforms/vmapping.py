@@ -13,7 +13,7 @@ from ..tensor import Tensor
 from .batched import batched, lanes_of
 from .vmap import VmapInterpreter
 
-__all__ = ["vmap"]
+__all__ = ["lanes_in", "restore_vmap", "vmap"]
 
 #: Which dimension of each tensor is mapped over: an int, None, or containers of them shaped as the arguments.
 InDims = Any
@@ -62,6 +62,45 @@ def vmap(
         return _mapped_once(func, inputs.size, inputs.flat, inputs, out_dims, randomness, kwargs)
 
     return mapped
+
+
+def lanes_in(func: Callable[..., Any], in_dims: InDims, args: tuple[Any, ...]) -> int:
+    """How many lanes the arguments of a mapped function have.
+
+    Raises
+    ------
+    ValueError
+        For dimensions that do not fit the arguments.
+    """
+    return _Inputs(in_dims, args, func).size
+
+
+def restore_vmap(
+    func: Callable[..., Any], in_dims: InDims, batch_size: int, randomness: str
+) -> Callable[..., tuple[Any, Any]]:
+    """A function that maps `func`, and gives its results as they are with where each has the mapped dimension.
+
+    Results may be anything. What does not depend on a mapped argument is not repeated, and has None for the dimension.
+    Arguments need not have a mapped dimension: the number of lanes is `batch_size`.
+    """
+
+    def mapped(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        flat, structure = tree_flatten(args)
+        dims = broadcast_to_and_flatten(in_dims, structure)
+        if dims is None:
+            raise ValueError(f"in_dims {in_dims} is not compatible with the structure of the arguments, {structure}")
+        with VmapInterpreter(batch_size, randomness) as level:
+            result = func(*tree_unflatten(_entered(flat, dims, level), structure), **kwargs)
+            outputs, structure = tree_flatten(result)
+        parts = [lanes_of(output, level) if isinstance(output, Tensor) else (output, None) for output in outputs]
+        values, of_results = ([part[side] for part in parts] for side in range(2))
+        return tree_unflatten(values, structure), tree_unflatten(of_results, structure)
+
+    return mapped
+
+
+def _entered(flat: Sequence[Any], dims: Sequence[int | None], level: VmapInterpreter) -> list[Any]:
+    return [leaf if dim is None else batched(leaf, dim, level) for leaf, dim in zip(flat, dims, strict=True)]
 
 
 def _name(func: Callable[..., Any]) -> str:
@@ -127,9 +166,7 @@ def _mapped_once(
     kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
     with VmapInterpreter(size, randomness) as level:
-        leaves = [
-            leaf if dim is None else batched(leaf, dim, level) for leaf, dim in zip(flat, inputs.dims, strict=True)
-        ]
+        leaves = _entered(flat, inputs.dims, level)
         result = func(*tree_unflatten(leaves, inputs.structure), **kwargs)
         outputs, structure = tree_flatten(result)
     # The level has ended: what is called from here on is the affair of those further out.
@@ -166,6 +203,8 @@ def _unbatched(output: Any, dim: int | None, level: VmapInterpreter, func: Calla
             "mean to set out_dims= to None for output?"
         )
     lanes = lanes_of(output, level)
+    if dim is not None and lanes.dim == dim:
+        return lanes.value
     if dim is None:
         if lanes.dim is not None:
             raise ValueError(

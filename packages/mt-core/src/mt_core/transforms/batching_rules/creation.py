@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from ...formats import channels_last, channels_last_3d
+from ...formats import channels_last, channels_last_3d, contiguous_format, preserve_format
 from ...tensor import Tensor
 from ..batched import DEPENDENT, Lanes
 from ._rules import LOOPED, Batch, batching_rule, one_lane, trailing
@@ -18,7 +18,22 @@ LOOPED.update(f"{space}.{ends}" for space in ("linspace", "logspace") for ends i
 # Tensors like another
 
 
-@batching_rule("empty_like", "zeros_like", "ones_like", "clone")
+@batching_rule("clone")
+def clone(batch: Batch, self: Lanes, memory_format: Any = None) -> Any:
+    """Raises RuntimeError for formats of all dimensions, as PyTorch does."""
+    if memory_format not in (None, preserve_format, contiguous_format):
+        raise RuntimeError(
+            "NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format torch.preserve_format "
+            f"or torch.contiguous_format (got {_spelt(memory_format)})"
+        )
+    return batch.overload.call(self.front(), memory_format)
+
+
+def _spelt(wanted: Any) -> str:
+    return {channels_last: "ChannelsLast", channels_last_3d: "ChannelsLast3d"}[wanted]
+
+
+@batching_rule("empty_like", "zeros_like", "ones_like")
 def like(batch: Batch, self: Lanes, *rest: Any) -> Any:
     *options, memory_format = rest
     return _with_lanes_in(memory_format, batch.overload.call(self.front(), *options, _of_all(memory_format)))

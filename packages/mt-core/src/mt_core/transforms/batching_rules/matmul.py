@@ -39,9 +39,24 @@ def _require_one_dtype(batch: Batch, args: tuple[Any, ...]) -> None:
         refuse_as_lane(batch, args)
 
 
+def _require_factors(name: str, left: Lanes, right: Lanes, of_left: int, of_right: int) -> None:
+    """Refuse factors of other numbers of dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words under ``vmap``.
+    """
+    if (left.rank, right.rank) != (of_left, of_right):
+        raise RuntimeError(
+            f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {left.rank}and b has dim {right.rank}but "
+            f"expected them to have dim {of_left} and dim {of_right}"
+        )
+
+
 @batching_rule("mm")
 def mm(batch: Batch, self: Lanes, mat2: Lanes) -> Any:
-    require_ranks(batch, (self, mat2), 2, 2)
+    _require_factors("mm", self, mat2, 2, 2)
     return _product(batch, self, mat2)
 
 
@@ -55,7 +70,7 @@ def int_mm(batch: Batch, self: Lanes, mat2: Lanes) -> Any:
 
 @batching_rule("bmm")
 def bmm(batch: Batch, self: Lanes, mat2: Lanes) -> Any:
-    require_ranks(batch, (self, mat2), 3, 3)
+    _require_factors("bmm", self, mat2, 3, 3)
     return _batched_product(batch, self, mat2)
 
 
@@ -91,7 +106,7 @@ def baddbmm(batch: Batch, self: Lanes, batch1: Lanes, batch2: Lanes, beta: Any, 
 
 @batching_rule("mv")
 def mv(batch: Batch, self: Lanes, vec: Lanes) -> Any:
-    require_ranks(batch, (self, vec), 2, 1)
+    _require_factors("mv", self, vec, 2, 1)
     return _general_product(batch, self, vec)
 
 
@@ -108,7 +123,8 @@ def addmv(batch: Batch, self: Lanes, mat: Lanes, vec: Lanes, beta: Any, alpha: A
 
 @batching_rule("dot")
 def dot(batch: Batch, self: Lanes, tensor: Lanes) -> Any:
-    require_ranks(batch, (self, tensor), 1, 1)
+    if self.rank != 1 or tensor.rank != 1:
+        raise RuntimeError("Got wrong shapes for dot")
     if self.shape != tensor.shape:
         refuse_as_lane(batch, (self, tensor))
     return _general_product(batch, self, tensor)

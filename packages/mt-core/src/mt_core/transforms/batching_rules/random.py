@@ -20,6 +20,12 @@ _ERROR = (
 _SAME_OF_BATCHED = (
     "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
 )
+_BATCHED_IN_SHARED = (
+    "vmap: inplace bernoulli(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args "
+    "that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped "
+    "over in a vmap. Please try to use out-of-place operators instead of inplace bernoulli. If said operator is being "
+    "called inside the PyTorch framework, please file a bug report instead."
+)
 _DIFFERENT_IN_SHARED = (
     "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
     "If this is necessary for your usage, please file an issue with functorch."
@@ -121,7 +127,7 @@ def bernoulli_tensor_(batch: Batch, self: Lanes, p: Lanes, generator: Any = None
         _fill_alike(batch, self, p.value, generator)
         return
     if self.dim is None:
-        raise RuntimeError(_DIFFERENT_IN_SHARED)
+        raise RuntimeError(_DIFFERENT_IN_SHARED if p.dim is None else _BATCHED_IN_SHARED)
     batch.overload.call(self.front(), p.at_rank(self.rank), generator)
 
 

@@ -106,13 +106,23 @@ def squeeze(batch: Batch, self: Lanes) -> Any:
 
 @batching_rule("squeeze.dim")
 def squeeze_dim(batch: Batch, self: Lanes, dim: int) -> Any:
-    at = behind(dim, self.rank)
-    return self.front().squeeze(at) if self.rank else _alias(self.front())
+    if not self.rank:
+        return _of_number(self, [dim])
+    return self.front().squeeze(behind(dim, self.rank))
+
+
+def _of_number(self: Lanes, dims: Sequence[int]) -> Any:
+    """A tensor without dimensions, none of which is taken away; of all dimensions but 0 PyTorch says that is none."""
+    if list(dims) not in ([], [0]):
+        raise RuntimeError(f"Dimension is out of range (expected to be in range of [-1, 0], but got {list(dims)}")
+    return _alias(self.front())
 
 
 @batching_rule("squeeze.dims")
 def squeeze_dims(batch: Batch, self: Lanes, dim: Sequence[int]) -> Any:
-    return self.front().squeeze([behind(d, self.rank) for d in dim] if self.rank else [])
+    if not self.rank:
+        return _of_number(self, dim)
+    return self.front().squeeze([behind(d, self.rank) for d in dim])
 
 
 @batching_rule("unsqueeze")
