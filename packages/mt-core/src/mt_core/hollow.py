@@ -11,12 +11,12 @@ from typing import Any
 
 from .devices import backend_key, device
 from .dtypes import dtype as DType
-from .keys import OTHER_INDEX, PIPELINE, STRIDED
+from .keys import BACKEND_MASK, INFERENCE, OTHER_INDEX, PIPELINE, STRIDED
 from .meta_array import HollowArray, contiguous_strides
 from .spec import is_contiguous
 from .tensor import Tensor
 
-__all__ = ["HollowArray", "hollow_tensor", "is_hollow", "seen_through", "within_reach"]
+__all__ = ["HollowArray", "ShadowArray", "hollow_tensor", "is_hollow", "seen_through", "shadow", "within_reach"]
 
 
 def hollow_tensor(
@@ -37,6 +37,52 @@ def hollow_tensor(
     made._array = array_type(tuple(shape), d, strides, offset, on)
     made._dtype = d
     made._keys = keys | backend_key(on.type) | (0 if is_plain else STRIDED) | _flag_of(on)
+    made._autograd = made._cell = made._base = None
+    return made
+
+
+#: What a tensor that stands for another has of that one's keys: where it is, and how it is laid out.
+_LIKE = BACKEND_MASK | OTHER_INDEX | INFERENCE
+
+
+class ShadowArray(HollowArray):
+    """The layout of a tensor that stands for another, one level further out, which is its `value`.
+
+    Device and offset are those of that tensor, looked up when they are asked for.
+    """
+
+    __slots__ = ("value",)
+
+    value: Tensor
+
+    @property
+    def device(self) -> Any:  # type: ignore[override]
+        return self.value.device
+
+    @property
+    def offset(self) -> int:  # type: ignore[override]
+        return self.value.storage_offset() * self.itemsize
+
+    @property
+    def nbytes_owned(self) -> int:  # type: ignore[override]
+        return self.extent()
+
+
+def shadow(
+    array_type: type[ShadowArray], value: Tensor, shape: tuple[int, ...], strides: tuple[int, ...], keys: int
+) -> Any:
+    """A tensor that stands for `value`, without memory; strides in bytes, `keys` besides those that it has from there.
+
+    A call inside of a transform makes one or two of them: nothing is looked up that few ask for.
+    """
+    array = object.__new__(array_type)
+    d = value._dtype
+    array.shape, array.strides = shape, strides
+    array.dtype, array.itemsize = d.numpy_dtype, d.itemsize
+    array.value = value
+    made = object.__new__(Tensor)
+    made._array, made._dtype = array, d
+    made._keys = value._keys & _LIKE | keys
     made._autograd = made._cell = made._base = None
     return made
 

@@ -6,8 +6,9 @@ import textwrap
 from typing import Any, NamedTuple
 
 from ..cell import cell_of
-from ..hollow import HollowArray, hollow_tensor
-from ..keys import INFERENCE, OF_TRANSFORM
+from ..hollow import ShadowArray, shadow
+from ..keys import OF_TRANSFORM, STRIDED
+from ..spec import is_contiguous
 from ..tensor import Tensor
 from .interpreters import Interpreter, depth_of
 from .wrapped import WrappedArray, alive
@@ -33,12 +34,11 @@ DEPENDENT = {
 }
 
 
-class BatchedArray(HollowArray):
+class BatchedArray(ShadowArray):
     """What such a tensor has in place of memory: the tensor with all dimensions, which one is hidden, and for whom."""
 
-    __slots__ = ("value", "dim", "level")
+    __slots__ = ("dim", "level")
 
-    value: Tensor
     dim: int
     level: Interpreter
 
@@ -98,24 +98,25 @@ class Lanes(NamedTuple):
 
 def batched(value: Tensor, dim: int, level: Interpreter) -> Tensor:
     """A tensor whose dimension `dim` the function under ``vmap`` does not see."""
-    shape, strides = list(value.shape), list(value.stride())
-    del shape[dim], strides[dim]
-    made: Tensor = hollow_tensor(
-        Tensor, shape, value._dtype, value.device, OF_TRANSFORM | value._keys & INFERENCE, strides,
-        value.storage_offset(), BatchedArray,
-    )  # fmt: skip
-    _fill(made._array, value, dim, level)
+    array = value._array
+    shape, strides = array.shape, array.strides
+    if 0 in shape:
+        strides = tuple([step * array.itemsize for step in value.stride()])
+    shape, strides = shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :]
+    made: Tensor = shadow(BatchedArray, value, shape, strides, OF_TRANSFORM)
+    lanes: Any = made._array
+    lanes.dim, lanes.level = dim, level
+    if (dim or value._keys & STRIDED) and not is_contiguous(shape, tuple([step // array.itemsize for step in strides])):
+        made._keys |= STRIDED
     return made
-
-
-def _fill(array: Any, value: Tensor, dim: int, level: Interpreter) -> None:
-    array.value, array.dim, array.level = value, dim, level
 
 
 def lanes_of(tensor: Any, level: Interpreter) -> Lanes:
     """What a tensor is to a level of ``vmap``."""
-    tensor = alive(tensor)
     array = tensor._array
+    if array.__class__ is WrappedArray:
+        tensor = alive(tensor)
+        array = tensor._array
     if array.__class__ is BatchedArray and array.level is level:
         return Lanes(array.value, array.dim)
     return Lanes(tensor, None)

@@ -15,7 +15,7 @@ from .batched import BatchedArray, Lanes, batched, lanes_of, note_written
 from .batching_rules._rules import LOOPED, Batch, Rule, draws, find_rule
 from .interpreters import Interpreter, outside
 from .looping import FALLBACK, loop_over_lanes
-from .wrapped import alive, mapped
+from .wrapped import alive
 
 __all__ = ["VmapInterpreter"]
 
@@ -40,12 +40,13 @@ class VmapInterpreter(Interpreter):
 
     def process(self, overload: Overload, args: tuple[Any, ...]) -> Any:
         """Carry a call out by the operator's rule, by its parts, or lane by lane."""
-        if not self._is_batched(overload, args) and not draws(overload):
+        lanes, is_batched = self._parted(overload, args)
+        if not is_batched and not draws(overload):
             with outside():
                 return overload.call(*args)
         rule = find_rule(overload)
         if rule is not None:
-            result = self._by_rule(overload, rule, args)
+            result = self._by_rule(overload, rule, args, lanes)
             if result is not NotImplemented:
                 return result
         if overload.name in LOOPED:
@@ -58,19 +59,23 @@ class VmapInterpreter(Interpreter):
         parts = _explicit_parts(overload)
         return self._lane_by_lane(overload, args) if parts is None else parts(*args)
 
-    def _is_batched(self, overload: Overload, args: tuple[Any, ...]) -> bool:
-        singles = [args[i] for i in overload.tensor_positions]
-        lists = [item for i in overload.list_positions for item in args[i] or ()]
-        return any(self.is_batched(tensor) for tensor in singles + lists)
+    def _parted(self, overload: Overload, args: tuple[Any, ...]) -> tuple[list[Any], bool]:
+        """Arguments as rules get them, and whether this level hides a dimension of any."""
+        lanes, is_batched = list(args), False
+        for i in overload.tensor_positions:
+            if isinstance(args[i], Tensor):
+                lanes[i] = own = lanes_of(args[i], self)
+                is_batched = is_batched or own.dim is not None
+        for i in overload.list_positions:
+            if args[i] is not None:
+                lanes[i] = several = [None if item is None else lanes_of(item, self) for item in args[i]]
+                is_batched = is_batched or any(item is not None and item.dim is not None for item in several)
+        return lanes, is_batched
 
     def is_batched(self, tensor: Any) -> bool:
         """Whether a tensor has a dimension that this level hides."""
         array = getattr(alive(tensor), "_array", None)
         return array.__class__ is BatchedArray and array.level is self
-
-    def lanes(self, overload: Overload, args: tuple[Any, ...]) -> list[Any]:
-        """Arguments as rules get them."""
-        return mapped(overload, args, lambda tensor: lanes_of(tensor, self))
 
     def joined(self, result: Any) -> Any:
         """What a rule returned, as the function is to see it."""
@@ -83,11 +88,10 @@ class VmapInterpreter(Interpreter):
             return items if result.__class__ is list else result.__class__(items)
         return result
 
-    def _by_rule(self, overload: Overload, rule: Rule, args: tuple[Any, ...]) -> Any:
+    def _by_rule(self, overload: Overload, rule: Rule, args: tuple[Any, ...], lanes: list[Any]) -> Any:
         writes = overload.schema.is_mutable
         if writes and not draws(overload):
             self._refuse_shared(overload, args)
-        lanes = self.lanes(overload, args)
         with outside():
             result = rule(Batch(self.size, overload, self.randomness), *lanes)
         if result is NotImplemented:
@@ -131,7 +135,7 @@ class VmapInterpreter(Interpreter):
         """The slow way, for an operator without a rule; it warns as PyTorch does."""
         if overload.schema.is_mutable:
             self._refuse_shared(overload, args)
-        lanes = self.lanes(overload, args)
+        lanes, _ = self._parted(overload, args)
         _announce(overload)
         with outside():
             return_value = loop_over_lanes(overload, lanes, self.size)

@@ -14,8 +14,8 @@ from typing import Any
 from ..cell import cell_of
 from ..dispatch.registry import Overload
 from ..dispatch.views import link_view
-from ..hollow import HollowArray, hollow_tensor
-from ..keys import INFERENCE, OF_TRANSFORM, TRANSFORMED
+from ..hollow import ShadowArray, shadow
+from ..keys import OF_TRANSFORM, STRIDED, TRANSFORMED
 from ..plugins.protocols import CONTRACT
 from ..tensor import Tensor
 from .interpreters import Interpreter, depth_of, innermost, outside
@@ -23,12 +23,11 @@ from .interpreters import Interpreter, depth_of, innermost, outside
 __all__ = ["TransformedLayer", "WrappedArray", "alive", "is_at", "lifted", "mapped", "unwrapped", "wrapped"]
 
 
-class WrappedArray(HollowArray):
+class WrappedArray(ShadowArray):
     """What a wrapper has in place of memory: the tensor that it wraps, and the level that did."""
 
-    __slots__ = ("value", "level")
+    __slots__ = ("level",)
 
-    value: Tensor
     level: Interpreter
     #: Whether such a tensor is its value, once the level has ended.
     stands_for_value = True
@@ -42,12 +41,12 @@ class WrappedArray(HollowArray):
 
 def wrapped(value: Tensor, level: Interpreter) -> Tensor:
     """A wrapper of a level around a tensor, with the same layout and without history."""
-    made: Tensor = hollow_tensor(
-        Tensor, value.shape, value._dtype, value.device, TRANSFORMED | OF_TRANSFORM | value._keys & INFERENCE,
-        value.stride(), value.storage_offset(), WrappedArray,
-    )  # fmt: skip
-    made._array.value = value
-    made._array.level = level
+    array = value._array
+    strides = array.strides
+    if 0 in array.shape:
+        strides = tuple([step * array.itemsize for step in value.stride()])
+    made: Tensor = shadow(WrappedArray, value, array.shape, strides, TRANSFORMED | OF_TRANSFORM | value._keys & STRIDED)
+    made._array.level = level  # type: ignore[attr-defined]
     return made
 
 

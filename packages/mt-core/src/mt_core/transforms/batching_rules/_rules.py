@@ -104,6 +104,9 @@ def pointwise(batch: Batch, *args: Any) -> Any:
     A tensor that has no dimension but the hidden one counts as one without dimensions in type promotion.
     """
     tensors = [a for a in args if isinstance(a, Lanes)]
+    if len(tensors) == 1 and not batch.overload.schema.is_mutable:
+        (alone,) = tensors
+        return Lanes(batch.overload.call(*[a.value if a is alone else a for a in args]), alone.dim)
     rank = max(lanes.rank for lanes in tensors)
     wanted = _common_dtype(batch.overload, args) if _needs_cast(tensors) else None
     if batch.overload.schema.is_mutable:

@@ -193,8 +193,16 @@ def linear(batch: Batch, input: Lanes, weight: Lanes, bias: Lanes | None) -> Any
 
 
 def _linear_of_weights(batch: Batch, input: Lanes, weight: Lanes, bias: Lanes | None) -> Any:
-    """input (*, K), weight (N, K) of each lane, bias (N,) -> (B, *, N), as one batched product."""
+    """input (*, K), weight (N, K) of each lane, bias (N,) -> (B, *, N), as one batched product.
+
+    Of an input that all lanes share the weights are columns of one matrix: (*, B, N).
+    """
     *lead, k = input.shape
+    if input.dim is None and weight.shape[1] == k and (bias is None or bias.dim is not None):
+        size, n = batch.size, weight.shape[0]
+        columns = weight.front().reshape((size * n, k))
+        made = _op("linear")(input.value, columns, None if bias is None else bias.front().reshape((size * n,)))
+        return Lanes(made.view((*lead, size, n)), len(lead))
     rows = input.spread(batch.size).reshape((batch.size, math.prod(lead), k))
     factors = rows, weight.front().transpose(1, 2)
     made = _op("bmm")(*factors) if bias is None else _op("baddbmm")(bias.at_rank(2), *factors, 1, 1)
