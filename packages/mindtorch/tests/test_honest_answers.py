@@ -98,7 +98,6 @@ def test_distributed_is_not_available():
     [
         ("jit", "trace"),
         ("jit", "load"),
-        ("fx.experimental.proxy_tensor", "make_fx"),
         ("fx.passes.graph_drawer", "FxGraphDrawer"),
         ("export", "export"),
         ("profiler", "profile"),

@@ -135,7 +135,7 @@ def accumulate(variable: Tensor, grads: Sequence[Any]) -> None:
 def _first_gradient(variable: Tensor, grads: Sequence[Any]) -> Tensor:
     unshared = _references(grads) == _UNSHARED
     grad = grads[0]
-    if (grad._keys | tls.include) & PYTHON:
+    if (grad._keys | tls.include) & PYTHON and not grad._keys & HOLLOW:
         taken = not is_grad_enabled() and unshared and _has_layout_of(grad, variable)
         return grad.detach() if taken else new_gradient(grad, variable)  # type: ignore[no-any-return]
     if (

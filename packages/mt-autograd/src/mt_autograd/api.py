@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from mt_core.api import _functions as ops
 from mt_core.deprecation import warn_once
+from mt_core.formats import preserve_format
 from mt_core.overriding import asking, handed_over_from_python, must_ask
 from mt_core.state import settle, tls, unqueued
 from mt_core.tensor import Tensor
@@ -275,7 +276,7 @@ def _gradient_for(index: int, output: Any, grad: Any, batched: bool) -> Any:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
     if isinstance(output, GradientEdge):
         return ops.ones(shape, dtype=dtype)
-    return ops.ones_like(output)
+    return ops.ones_like(output, memory_format=preserve_format)
 
 
 def _shape_and_dtype(output: Any) -> tuple[Any, Any]:

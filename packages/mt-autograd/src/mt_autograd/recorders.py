@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from mt_core.autograd_state import AutogradState
 from mt_core.dispatch.registry import Overload
 from mt_core.dtypes import scalar_type_name
-from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, STRIDED
+from mt_core.keys import AUTOGRAD, HOLLOW, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, STRIDED
 from mt_core.schema import Argument, Schema
 from mt_core.state import effective_keys
 from mt_core.tensor_types import tensors_in
@@ -123,7 +123,8 @@ def pattern_of(plan: Plan, overload: Overload, call_keys: int, watched: bool) ->
         # Views that may not be written to say why not, and so do views of theirs.
         hands_on_creation=is_view and bool(call_keys & (NO_GRAD_VIEW | MULTI_VIEW) or watched),
         watched=watched,
-        handled=bool(effective_keys(call_keys) & PYTHON),
+        # What a transform's level records is told of further out.
+        handled=bool(effective_keys(call_keys) & PYTHON) and not call_keys & HOLLOW,
         real_only=plan.rule.real_only,
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from mt_core.autograd_state import no_grad
 from mt_core.cell import Cell, cell_of
-from mt_core.keys import AUTOGRAD, FORWARD_GRAD, INFERENCE, PYTHON
+from mt_core.keys import AUTOGRAD, FORWARD_GRAD, HOLLOW, INFERENCE, PYTHON
 from mt_core.printing_cpp import type_text
 from mt_core.state import tls
 from mt_core.tensor import Tensor, new_tensor
@@ -102,8 +102,12 @@ class HandledOutput(SavedOutput):
 
 
 def saved_output(tensor: Any, output_nr: int) -> SavedOutput:
-    """An output in the form in which its node saves it."""
-    return (HandledOutput if (tensor._keys | tls.include) & PYTHON else SavedOutput)(tensor, output_nr)
+    """An output in the form in which its node saves it.
+
+    That of a transform's level is saved as it is: detached, it would be so at the levels outside as well.
+    """
+    handled = (tensor._keys | tls.include) & PYTHON and not tensor._keys & HOLLOW
+    return (HandledOutput if handled else SavedOutput)(tensor, output_nr)
 
 
 # Versions

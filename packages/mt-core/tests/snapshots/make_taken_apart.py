@@ -16,12 +16,13 @@ TARGET = Path(__file__).parents[2] / "src/mt_core/dispatch/_taken_apart.json"
 
 
 def main() -> None:
-    """An operator is taken apart where it has a kernel of the key CompositeImplicitAutograd."""
+    """An operator is taken apart where it has a kernel of the key CompositeImplicitAutograd, and none of the CPU's."""
     names = [name for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")]
     implicit = sorted(
         name.removeprefix("aten::")
         for name in names
         if torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
+        and not torch._C._dispatch_has_kernel_for_dispatch_key(name, "CPU")
     )
     others = sorted({name.removeprefix("aten::") for name in names} - set(implicit))
     groups = {"handed over": wrapped(others), "taken apart": wrapped(implicit)}

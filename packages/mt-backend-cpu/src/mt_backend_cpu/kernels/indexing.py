@@ -590,7 +590,7 @@ def nonzero(self: np.ndarray) -> np.ndarray:
 @kernel("count_nonzero.dim_IntList", "count_nonzero", half="native")
 def count_nonzero(self: np.ndarray, dim: Any) -> Any:
     """self (*S) -> S without the counted dimensions, int64."""
-    axes = None if dim is None or not isinstance(dim, int) and not len(dim) else dim
+    axes = dim if isinstance(dim, int) else tuple(dim or ()) or None
     if self.dtype.names is not None:
         self = cast(self, _COMPLEX)
     return np.asarray(np.count_nonzero(self, axis=axes if self.ndim else None))

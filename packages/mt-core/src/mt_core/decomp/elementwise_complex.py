@@ -13,7 +13,7 @@ from ..dispatch.registry import register_composite as composite
 def real(self: Any) -> Any:
     if not self.is_complex():
         return self
-    return ops.view_as_real(ops._conj(self) if self.is_conj() else self).select(-1, 0)
+    return ops.view_as_real(ops._conj(self) if self.is_conj() else self).select(self.dim(), 0)
 
 
 @composite("imag")
@@ -21,8 +21,8 @@ def imag(self: Any) -> Any:
     if not self.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     if self.is_conj():
-        return ops._neg_view(ops.view_as_real(ops._conj(self))).select(-1, 1)
-    return ops.view_as_real(self).select(-1, 1)
+        return ops._neg_view(ops.view_as_real(ops._conj(self))).select(self.dim(), 1)
+    return ops.view_as_real(self).select(self.dim(), 1)
 
 
 @composite("conj")

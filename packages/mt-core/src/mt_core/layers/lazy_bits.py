@@ -14,7 +14,6 @@ from ..block import share_block
 from ..dispatch.dispatcher import without
 from ..dispatch.registry import Overload, find_overload, overload, register_interceptor
 from ..formats import preserve_format
-from ..hollow import is_hollow
 from ..keys import (
     ADINPLACE_OR_VIEW,
     AUTOGRAD,
@@ -29,7 +28,7 @@ from ..keys import (
 )
 from ..plugins.protocols import CONTRACT, FALLTHROUGH
 from ..return_types import result_type
-from ..state import excluding, mode_triple, tls
+from ..state import effective_keys, excluding, mode_triple, tls
 from ..tensor import Tensor, new_tensor
 
 __all__ = ["LAYERS", "LazyBit"]
@@ -88,15 +87,15 @@ class LazyBit:
         """A tensor as it reads, on memory of its own; what lacks the key, or is no tensor, itself."""
         if not getattr(tensor, "_keys", 0) & self.key:
             return tensor
+        if _is_told_of(tensor):
+            with excluding(_ABOVE):
+                return _clone.call(tensor, None)
         fresh = self._applied(tensor)
         fresh._keys |= tensor._keys & (CONJUGATE | NEGATIVE) & ~self.key | mode_triple(tls.mode)[2]
         return fresh
 
     def _applied(self, tensor: Tensor) -> Tensor:
-        """The operator on the elements in memory; of a class without memory, on a view that lacks the key."""
-        if is_hollow(tensor) and tensor._keys & PYTHON:
-            with excluding(_ABOVE):
-                return self._operator.call(tensor.conj() if self.key == CONJUGATE else tensor._neg_view())  # type: ignore[no-any-return]
+        """The operator on the elements in memory."""
         stored = new_tensor(tensor._array, tensor._dtype, tensor._keys & _STORED)
         if tensor._cell is not None:
             share_block(stored, tensor)  # parts of the operator may be views, which begin where its memory does
@@ -104,8 +103,6 @@ class LazyBit:
 
     def _turn(self, tensor: Tensor) -> None:
         """The operator on the elements in memory, in place; the version is left to the caller."""
-        if is_hollow(tensor):
-            return  # whoever carries its calls out writes what it reads as
         if self.key != CONJUGATE or tensor._dtype.is_complex:
             tensor._backend.copy(tensor._array, self._applied(tensor)._array)
 
@@ -152,7 +149,9 @@ class LazyBit:
         return run
 
     def _cloning(self, call_keys: int) -> Callee:
-        below = overload("clone", "creation").cache[without(call_keys, self.key)]
+        below = _clone.cache[without(call_keys, self.key)]
+        if effective_keys(call_keys) & PYTHON:
+            return below  # whoever is told of it clones the tensor as it reads
 
         def clone(self_: Tensor, memory_format: Any) -> Tensor:
             fresh = self.read(self_)
@@ -164,6 +163,8 @@ class LazyBit:
     def _copying(self, call_keys: int) -> Callee:
         """Elements are copied as they lie; they are turned where only one of the two has the key."""
         below = overload("copy_", "creation").cache[without(call_keys, self.key)]
+        if effective_keys(call_keys) & PYTHON:
+            return below  # whoever is told of it copies what the tensors read as
 
         def copy_(target: Tensor, source: Any, non_blocking: bool) -> Tensor:
             below(target, source, non_blocking)
@@ -174,11 +175,19 @@ class LazyBit:
         return copy_
 
 
+_clone = overload("clone", "creation")
+
+
+def _is_told_of(tensor: Tensor) -> bool:
+    """Whether a handler is to be told of what is read from a tensor, or written to it."""
+    return bool(effective_keys(tensor._keys | tls.mode) & PYTHON)
+
+
 def _write_back(target: Tensor, computed: Tensor) -> None:
     """Write what was computed to a tensor with the key; an ``out`` of another shape gets the shape of the result."""
     if target._array.shape != computed._array.shape:
         target.resize_(computed.shape)
-    if is_hollow(target) and target._keys & PYTHON:
+    if _is_told_of(target):
         with excluding(_ABOVE):
             find_overload("copy_").call(target, computed, False)
         return
