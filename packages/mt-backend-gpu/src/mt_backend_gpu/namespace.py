@@ -17,7 +17,8 @@ from .memory import carrier
 from .ufuncs import add, logaddexp, logical_and, logical_not, logical_or, logical_xor, maximum, minimum, multiply
 
 __all__ = [
-    "add", "all", "any", "array", "asarray", "atleast_1d", "atleast_2d", "broadcast_arrays", "copyto", "errstate",
+    "add", "all", "any", "array", "asarray", "atleast_1d", "atleast_2d", "broadcast_arrays", "copyto",
+    "count_nonzero", "errstate",
     "full", "full_like", "lib", "linalg", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
     "may_share_memory", "maximum", "minimum", "multiply", "where",
 ]  # fmt: skip
@@ -82,6 +83,11 @@ def any(a: Any, axis: Any = None, **options: Any) -> Any:
 def all(a: Any, axis: Any = None, **options: Any) -> Any:
     """Whether every element is true."""
     return cupy.all(a, axis, **options) if isinstance(a, _array) else bool(a)
+
+
+def count_nonzero(a: Any, axis: Any = None) -> Any:
+    """How many elements are not zero: of all of them, a number of Python's, for which the device is waited."""
+    return int(cupy.count_nonzero(a)) if axis is None else cupy.count_nonzero(a, axis)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:

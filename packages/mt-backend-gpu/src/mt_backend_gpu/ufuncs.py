@@ -21,7 +21,8 @@ __all__ = [
 _int32 = numpy.dtype(numpy.int32)
 #: Element types -> those in which CuPy's atomics carry out their sums.
 _SUMMED_AS = {"b": _int32, "h": _int32, "B": _int32, "H": _int32}
-#: Element types -> those in which they find the larger or smaller.
+#: Element types -> those in which they find the larger or smaller; not floating point, where they drop NaN and
+#: CuPy's compare float64 in float32.
 _COMPARED_AS = {"b": _int32, "h": _int32, "B": _int32, "H": _int32, "?": _int32}
 
 
@@ -60,10 +61,13 @@ class Completed:
         """The elements along some axes combined; over no axes, a copy."""
         axis = tuple(axis) if isinstance(axis, list) else axis
         if axis == () or not array.ndim:
-            return array.copy() if dtype is None else array.astype(dtype)
+            return self._over_none(array, dtype)
         if self.reducer is not None:
             return self.reducer(array, axis, keepdims)
         return self.ufunc.reduce(array, axis, dtype, None, keepdims)
+
+    def _over_none(self, array: Any, dtype: Any) -> Any:
+        return array.copy() if dtype is None else array.astype(dtype)
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None) -> Any:
         """The elements along an axis, each combined with all before it."""
@@ -137,6 +141,9 @@ class _Logical(Completed):
     def __call__(self, *args: Any, **options: Any) -> Any:
         return self.ufunc(*[_truth(a) if i < self.ufunc.nin else a for i, a in enumerate(args)], **options)
 
+    def _over_none(self, array: Any, dtype: Any) -> Any:
+        return array != 0
+
 
 def _truth(value: Any) -> Any:
     return value != 0 if isinstance(value, cupy.ndarray) and value.dtype.kind == "c" else value
@@ -148,8 +155,8 @@ def _found(method: str) -> Callable[..., Any]:
 
 add = _Sum(cupy.add, as_type=_SUMMED_AS, atomic="ilqILQefd")
 multiply = _Sum(cupy.multiply)
-maximum = Completed(cupy.maximum, lambda a, axis, keep: a.max(axis, keepdims=keep), _COMPARED_AS, "iILQfd")
-minimum = Completed(cupy.minimum, lambda a, axis, keep: a.min(axis, keepdims=keep), _COMPARED_AS, "iILQfd")
+maximum = Completed(cupy.maximum, lambda a, axis, keep: a.max(axis, keepdims=keep), _COMPARED_AS, "iILQ")
+minimum = Completed(cupy.minimum, lambda a, axis, keep: a.min(axis, keepdims=keep), _COMPARED_AS, "iILQ")
 logaddexp = Completed(cupy.logaddexp)
 logical_or = _Logical(cupy.logical_or, _found("any"))
 logical_and = _Logical(cupy.logical_and, _found("all"))

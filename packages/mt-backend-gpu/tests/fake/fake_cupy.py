@@ -89,7 +89,7 @@ class Memory:
         self.device_id = _thread.index if index is None else index
         self.size = size
         self.host = np.full(max(size, 1), 0xA5, np.uint8)
-        self.ptr = self.host.__array_interface__["data"][0]
+        self.ptr = self.host.__array_interface__["data"][0] if size else 0
 
 
 class UnownedMemory:
@@ -100,6 +100,7 @@ class UnownedMemory:
 
 class MemoryPointer:
     def __init__(self, mem: Any, offset: int) -> None:
+        assert mem.ptr or not offset
         self.mem, self.ptr = mem, mem.ptr + offset
 
     device_id = property(lambda self: self.mem.device_id)
@@ -617,7 +618,14 @@ class ufunc:
         if a.dtype.char not in _ATOMIC.get(self.name, "iIQ") + "L":
             raise TypeError(f"{self.name}.at does not support {a.dtype}")
         COUNTS["launch"] += 1
-        self._f.at(a._a, _index(indices, a.shape), unwrap(b, self.name))
+        values = unwrap(b, self.name)
+        if self.name in ("maximum", "minimum") and a.dtype.kind == "f":  # in float32, and NaN is passed over
+            values = np.asarray(values, np.float32)
+            self._f.at(
+                a._a, _index(indices, a.shape), np.where(np.isnan(values), a._a[_index(indices, a.shape)], values)
+            )
+            return
+        self._f.at(a._a, _index(indices, a.shape), values)
 
     def outer(self, A: Any, B: Any, **keywords: Any) -> Any:
         COUNTS["launch"] += 1

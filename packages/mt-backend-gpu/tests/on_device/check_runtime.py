@@ -176,6 +176,42 @@ def test_the_first_of_several_nans_is_found() -> None:
     assert x.max(1).indices.tolist() == [1, 0] and x.min(1).indices.tolist() == [1, 3]
 
 
+def test_views_of_nothing_begin_where_they_would() -> None:
+    x = torch.ones(0, 3, device="cuda").unbind(1)[2]
+    assert (x.storage_offset(), x.stride(), x.shape) == (2, (3,), (0,))
+    assert torch.empty(2, 0, 3, device="cuda").split(1)[1].shape == (1, 0, 3)
+
+
+def test_losses_pass_over_ignored_classes() -> None:
+    x, y = torch.arange(8.0).reshape(4, 2), torch.tensor([1, 0, 1, 1])
+    for reduction in ("mean", "sum", "none"):
+        there = torch.nn.functional.cross_entropy(x.cuda(), y.cuda(), ignore_index=0, reduction=reduction)
+        assert torch.allclose(there.cpu(), torch.nn.functional.cross_entropy(x, y, ignore_index=0, reduction=reduction))
+
+
+def test_the_largest_at_repeated_places_is_exact_and_nan_where_one_is() -> None:
+    exact = torch.tensor([1 + 2.0**-40, 1.0], dtype=torch.float64, device="cuda")
+    index = torch.tensor([0, 0], device="cuda")
+    got = torch.zeros(1, dtype=torch.float64, device="cuda").scatter_reduce(0, index, exact, "amax", include_self=False)
+    assert got.item() == 1 + 2.0**-40
+    nan = torch.tensor([1.0, float("nan")], device="cuda")
+    assert torch.zeros(1, device="cuda").scatter_reduce(0, index, nan, "amax").isnan().all()
+
+
+def test_floating_point_becomes_integers_as_on_a_device() -> None:
+    inf, nan = float("inf"), float("nan")
+    x = torch.tensor([1.9, -1.9, 3e9, inf, -inf, nan], device="cuda")
+    if torch.cuda.get_device_name() != "Fake device":  # whose numbers are the host's
+        assert x.to(torch.uint8).tolist() == [1, 255, 0, 255, 0, 0]
+        assert x.to(torch.uint16).tolist() == [1, 0, 24064, 65535, 0, 0]
+        assert x.to(torch.int32).tolist() == [1, -1, 2**31 - 1, 2**31 - 1, -(2**31), 0]
+
+
+def test_any_over_no_dimension_is_a_truth_value() -> None:
+    x = torch.tensor([[0, 1], [2, 3]], dtype=torch.uint8, device="cuda")
+    assert torch.any(x, ()).tolist() == torch.any(x.cpu(), ()).tolist()
+
+
 def test_a_graph_repeats_what_was_recorded() -> None:
     x, side, graph = torch.zeros(4, device="cuda"), torch.cuda.Stream(), torch.cuda.CUDAGraph()
     with torch.cuda.stream(side):
