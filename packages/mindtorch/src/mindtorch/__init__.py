@@ -69,7 +69,7 @@ _EXPORTS = {
         _check_type _check_value _check_with""",
     "._compile": "compile",
     ".compiler": "_disable_dynamo",
-    "._control_flow": "cond",
+    "._higher_order_ops": "cond",
     "._defaults": "get_default_device set_default_device set_default_tensor_type",
     "._errors": "AcceleratorError OutOfMemoryError",
     "._functionalization": """_disable_functionalization _enable_functionalization _freeze_functional_tensor

@@ -7,6 +7,7 @@ function runs unrecorded, and backward runs it again, recorded, and goes back th
 
 from __future__ import annotations
 
+import enum
 import itertools
 import threading
 import warnings
@@ -20,6 +21,8 @@ from mt_core.api import _functions as ops
 from mt_core.autograd_state import enable_grad, no_grad
 from mt_core.layers.autocast import AsItWas
 from mt_core.plugins.runtime_access import accelerator_type
+from mt_core.python_dispatch import pop_dispatch_mode, push_dispatch_mode
+from mt_core.pytree import tree_map
 from mt_core.random.devices import default_generator_of, device_states, restore_device_states
 from mt_core.tensor import Tensor
 from mt_core.thread_state import carried_over
@@ -33,10 +36,13 @@ from .variable import ExecutionEngine
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
     "DefaultDeviceType",
+    "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "get_device_states",
     "noop_context_fn",
@@ -454,6 +460,176 @@ class _SecondCall:
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
                 f"during the forward pass.\n{''.join(differences)}.\n"
             )
+
+
+# Without reentrance, and without all of the second computation
+
+
+class CheckpointPolicy(enum.Enum):
+    """What is to become of an operator's result: kept from the first call, or computed again.
+
+    What is to be offloaded is computed again, as in PyTorch's eager mode. ``MUST_`` and ``PREFER_`` are the same here.
+    """
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
+
+
+class SelectiveCheckpointContext:
+    """What a policy is told besides the call: the operator's result; it is asked during the first call only."""
+
+    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
+        self.is_recompute = is_recompute
+        self.op_output = op_output
+
+
+Policy = Callable[..., CheckpointPolicy | bool]
+
+_SAVED = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+#: Operators that checkpoints call themselves, not equally often both times.
+_NOT_ASKED_ABOUT = frozenset(("aten::detach", "prim::device"))
+_COMPUTED_AGAIN, _TAKEN = object(), object()
+_MISMATCH = (
+    "This can happen if the operations in the checkpointed region are nondeterministic or depend on global state that "
+    "changed between forward and backward."
+)
+
+
+class _Kept:
+    """A result of the first call, outside of its history, and the version that it had."""
+
+    __slots__ = ("value", "version")
+
+    def __init__(self, value: Any) -> None:
+        is_tensor = isinstance(value, Tensor)
+        self.value = value.detach() if is_tensor else value
+        self.version = value._version if is_tensor else None
+
+    def take(self, may_be_mutated: bool) -> Any:
+        if self.version is not None and not may_be_mutated and self.value._version != self.version:
+            raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
+        return self.value
+
+
+class _OperatorMode:
+    """A mode of ``__torch_dispatch__`` that numbers the calls of each operator."""
+
+    def __init__(self, results: dict[Any, list[Any]]) -> None:
+        self.results = results
+        self.counts: dict[Any, int] = {}
+
+    def __enter__(self) -> Any:
+        self.counts.clear()
+        push_dispatch_mode(self)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        pop_dispatch_mode()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.name() in _NOT_ASKED_ABOUT:
+            return func(*args, **(kwargs or {}))
+        number = self.counts.get(func, 0)
+        self.counts[func] = number + 1
+        return self.called(func, number, args, kwargs or {})
+
+    def called(self, func: Any, number: int, args: Any, kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+class _KeepingMode(_OperatorMode):
+    """Keeps the results of the first call that a policy wants to have kept."""
+
+    def __init__(self, policy: Policy, results: dict[Any, list[Any]]) -> None:
+        super().__init__(results)
+        self.policy = policy
+
+    def __enter__(self) -> Any:
+        self.results.clear()
+        return super().__enter__()
+
+    def called(self, func: Any, number: int, args: Any, kwargs: Any) -> Any:
+        result = func(*args, **kwargs)
+        context = SelectiveCheckpointContext(is_recompute=False, op_output=result)
+        wanted = self.policy(context, func, *args, **kwargs)
+        is_kept = wanted if isinstance(wanted, bool) else wanted in _SAVED
+        self.results.setdefault(func, []).append(tree_map(_Kept, result) if is_kept else _COMPUTED_AGAIN)
+        return result
+
+
+class _TakingMode(_OperatorMode):
+    """Answers with what was kept, in the second call."""
+
+    def __init__(self, results: dict[Any, list[Any]], may_be_mutated: bool) -> None:
+        super().__init__(results)
+        self.may_be_mutated = may_be_mutated
+
+    def called(self, func: Any, number: int, args: Any, kwargs: Any) -> Any:
+        entries = self.results.get(func)
+        if entries is None:
+            raise RuntimeError(f"{func} encountered during backward but not found in storage. {_MISMATCH}")
+        if number >= len(entries):
+            raise RuntimeError(
+                f"{func} invocation index {number} encountered during backward but not found in storage. {_MISMATCH}"
+            )
+        entry = entries[number]
+        if entry is _TAKEN:
+            raise RuntimeError(
+                "Trying to backward an extra time. You are only allowed to backward once on any region computed under "
+                "selective activation checkpoint."
+            )
+        if entry is _COMPUTED_AGAIN:
+            return func(*args, **kwargs)
+        entries[number] = _TAKEN
+        return tree_map(lambda kept: kept.take(self.may_be_mutated), entry)
+
+
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Policy | list[Any], allow_cache_entry_mutation: bool = False
+) -> Contexts:
+    """Contexts for `checkpoint` (its ``context_fn``) that keep the results of some operators.
+
+    Parameters
+    ----------
+    policy_fn_or_list
+        ``policy(context, operator, *args, **kwargs)`` gives a `CheckpointPolicy`, or a bool; or the operators whose
+        results are kept, as ``torch.ops.aten.mm.default``.
+    allow_cache_entry_mutation
+        Whether what was kept may have been changed in place meanwhile.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything else.
+    """
+    if isinstance(policy_fn_or_list, list):
+        policy = _policy_of(policy_fn_or_list)
+    elif callable(policy_fn_or_list):
+        policy = policy_fn_or_list
+    else:
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    results: dict[Any, list[Any]] = {}
+    return _KeepingMode(policy, results), _TakingMode(results, allow_cache_entry_mutation)
+
+
+def _policy_of(operators: list[Any]) -> Policy:
+    for operator in operators:
+        if not hasattr(operator, "overloadpacket") and not hasattr(operator, "py_impl"):
+            raise ValueError(
+                f"Expected op in `op_list` to be an OpOverload but got: {operator} of type {type(operator)}. "
+                + (_NAME_THE_OVERLOAD if hasattr(operator, "overloads") else "")
+            )
+    return lambda context, operator, *args, **kwargs: operator in operators
+
+
+_NAME_THE_OVERLOAD = (
+    "Please update the OpOverloadPacket to a specific OpOverload.For example, if you have `torch.ops.aten.mm`, change "
+    "it to `torch.ops.aten.mm.default`."
+)
 
 
 # With reentrance

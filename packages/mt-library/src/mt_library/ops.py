@@ -18,9 +18,10 @@ from . import registrations
 from .binding import bind
 from .dispatch_keys import COMPOSITE
 from .function_schema import FunctionSchema
+from .higher_order import HIGHER_ORDER, HigherOrderOperator
 from .tags import Tag, tags_of_built_in
 
-__all__ = ["OpOverload", "OpOverloadPacket", "number_form_of", "operator_of", "ops"]
+__all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "number_form_of", "operator_of", "ops"]
 
 
 class OpOverload:
@@ -288,6 +289,8 @@ class _OpNamespace(ModuleType):
     def __getattr__(self, op_name: str) -> "OpOverloadPacket":
         found = {} if op_name.startswith("__") else self.__dict__["_found"]
         packet = found.get(op_name)
+        if packet is None and self.name == "higher_order" and op_name in HIGHER_ORDER:
+            return HIGHER_ORDER[op_name]  # type: ignore[return-value]
         if packet is None:
             overloads = _overloads_named(self.name, op_name) if not op_name.startswith("__") else {}
             if not overloads:

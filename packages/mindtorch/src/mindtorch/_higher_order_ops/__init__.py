@@ -1,0 +1,13 @@
+"""``torch._higher_order_ops``: control flow as operators on functions.
+
+Each runs what its functions say at once; they are differentiated, mapped and functionalized by the operators that the
+functions call. Nothing is traced: what a function that is not called would return is not looked at.
+"""
+
+from .associative_scan import associative_scan as associative_scan
+from .cond import cond as cond
+from .map import map as map
+from .scan import scan as scan
+from .while_loop import while_loop as while_loop
+
+__all__ = ["associative_scan", "cond", "map", "scan", "while_loop"]
