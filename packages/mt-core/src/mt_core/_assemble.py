@@ -155,6 +155,7 @@ register_layer(TRANSFORMED, TransformedLayer())
 register_layer(FUNCTIONALIZE, _FUNCTIONALIZATION)
 process_hook.install()
 
-from . import dispatched_members  # noqa: E402 - it keeps what the members attached above do
+from . import asked_members, dispatched_members, subclasses  # noqa: E402 - it keeps what the members attached above do
 
 python_dispatch.when_armed.append(dispatched_members.exchange_members)
+subclasses.Asking.begin = staticmethod(asked_members.ask_of)

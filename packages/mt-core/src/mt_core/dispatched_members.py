@@ -24,7 +24,7 @@ from .state import effective_keys, tls
 from .subclasses import slots_of
 from .tensor import Tensor
 
-__all__ = ["exchange_members", "plain_detach", "plain_item"]
+__all__ = ["exchange", "exchange_members", "is_handled", "plain_detach", "plain_item"]
 
 _detach = overload("detach", "view")
 _lift_fresh = overload("lift_fresh", "view")
@@ -44,7 +44,7 @@ def _copied(function: Any) -> Any:
 plain_detach, plain_item = _copied(Tensor.detach), _copied(Tensor.item)
 
 
-def _is_handled(tensor: Any) -> bool:
+def is_handled(tensor: Any) -> bool:
     """Whether a tensor's own class handles its operators, in this thread."""
     return bool(tensor._keys & effective_keys(tensor._keys | tls.mode) & PYTHON)
 
@@ -69,14 +69,14 @@ def truth(self: Any) -> bool:
 
 def to_list(self: Any) -> Any:
     """Read at once: modes are told of nothing, and a class with a handler has no memory that could be read."""
-    if _is_handled(self):
+    if is_handled(self):
         raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
     with without_modes():
         return self.tolist()
 
 
 def numpy(self: Any, *, force: bool = False) -> np.ndarray:
-    if _is_handled(self):
+    if is_handled(self):
         raise RuntimeError(".numpy() is not supported for tensor subclasses.")
     with without_modes():
         return self.numpy(force=force)  # type: ignore[no-any-return]
@@ -90,7 +90,7 @@ def deep_copy(self: Any, memo: dict[int, Any]) -> Any:
     RuntimeError
         Where they do not give an instance of the class.
     """
-    if not _is_handled(self) or not self.is_leaf or id(self) in memo:
+    if not is_handled(self) or not self.is_leaf or id(self) in memo:
         return _with_no_modes(_plain_deepcopy)(self, memo)
     has_memory = not isinstance(self._array, HollowArray)
     with no_grad():
@@ -125,7 +125,7 @@ _NOT_COPIED = (
 
 def data(self: Any) -> Any:
     """The same as `detach`, which is what a handler is told of."""
-    return _detach.call(self) if _is_handled(self) else _with_no_modes(Tensor.data.fget)(self)  # type: ignore[attr-defined]
+    return _detach.call(self) if is_handled(self) else _with_no_modes(Tensor.data.fget)(self)  # type: ignore[attr-defined]
 
 
 def _with_no_modes(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -159,6 +159,12 @@ def exchange_members() -> None:
     global _plain_from_data
     _plain_from_data = _copied(from_data)
     _exchange(from_data, lifted_from_data, lambda _: lifts())
+
+
+def exchange(function: Any, handled: Callable[..., Any], is_handled: Callable[[Any], bool]) -> None:
+    """Have a member do something else for some tensors; it is handed what the member does for all others."""
+    plain = _copied(function)
+    _exchange(function, lambda *args, **kwargs: handled(plain, *args, **kwargs), is_handled)
 
 
 def _exchange(function: Any, handled: Callable[..., Any], is_handled: Callable[[Any], bool]) -> None:

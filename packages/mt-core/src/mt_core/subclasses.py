@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import dtypes, python_dispatch
@@ -59,15 +59,16 @@ def make_subclass(
     Raises
     ------
     NotImplementedError
-        Where the class is to be asked for sizes, strides, device or layout.
+        For dispatch keys besides those of the device.
     """
     _refuse_no_class(cls)
-    _refuse_policies(dispatch_sizes_strides_policy, dispatch_device, dispatch_layout, device_for_backend_keys)
+    _refuse_keys(device_for_backend_keys)
     _refuse_to_require_grad(require_grad, data._dtype)
     with DisableTorchFunctionSubclass(), python_dispatch.without_modes():
         made = data.detach().as_subclass(cls)
     if require_grad:
         made._switch_requires_grad(True)
+    Asking.begin(made, dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
     return made
 
 
@@ -87,12 +88,12 @@ def make_wrapper_subclass(
     TypeError
         For a class without ``__torch_dispatch__``.
     NotImplementedError
-        Where the class is to be asked for sizes, strides, device or layout; for layouts other than strided.
+        For dispatch keys besides those of the device, and for layouts other than strided.
     """
     _refuse_no_class(cls)
     if not python_dispatch.has_handler(cls):
         raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
-    _refuse_policies(dispatch_sizes_strides_policy, dispatch_device, dispatch_layout, _extra_dispatch_keys)
+    _refuse_keys(_extra_dispatch_keys)
     if layout is not strided:
         raise NotImplementedError(f"_make_wrapper_subclass: tensors of layout {layout!r} are not supported")
     if memory_format is not None or pin_memory:
@@ -103,7 +104,14 @@ def make_wrapper_subclass(
     made = hollow_tensor(cls, tuple(size), d, on, subclass_keys(cls), strides, storage_offset or 0)
     if requires_grad:
         made._switch_requires_grad(True)
+    Asking.begin(made, dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
     return made
+
+
+class Asking:
+    """Where tensors begin to ask their class for sizes; `mt_core.asked_members` enters its part."""
+
+    begin: Callable[[Any, str | None, bool, bool], None]
 
 
 def share_storage(tensor: Any, base: Any) -> None:
@@ -122,10 +130,6 @@ def _refuse_to_require_grad(requires_grad: bool, d: DType) -> None:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
 
 
-def _refuse_policies(policy: str | None, dispatch_device: bool, dispatch_layout: bool, other: Any) -> None:
-    if policy is not None:
-        raise NotImplementedError(f"dispatch_sizes_strides_policy={policy!r}: classes are not asked for their sizes")
-    if dispatch_device or dispatch_layout:
-        raise NotImplementedError("dispatch_device, dispatch_layout: classes are not asked for device and layout")
+def _refuse_keys(other: Any) -> None:
     if other is not None:
         raise NotImplementedError("dispatch keys besides those of the device cannot be chosen")

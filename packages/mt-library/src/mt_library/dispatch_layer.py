@@ -33,7 +33,7 @@ from mt_core.state import excluding, tls
 from mt_core.tensor import Tensor
 from mt_core.tensor_types import tensors_in
 
-from . import registrations
+from . import geometry, registrations
 from .defaults import defaults_left_out
 from .dispatch_keys import COMPOSITE
 from .handlers import handler_of
@@ -62,6 +62,10 @@ class PythonLayer:
 
     contract = CONTRACT
     dispatch_key = "PYTHON"
+
+    def ask(self, operator: str, tensor: Tensor, *args: Any) -> Any:
+        """What the class of a tensor says to an operator that tells of its sizes or device (`geometry`)."""
+        return geometry.ask(operator, tensor, *args)
 
     def build(self, overload: Overload, call_keys: int, below: Callable[[], Callee]) -> Callee:
         written_in_others = _written_in_others(overload)

@@ -14,7 +14,7 @@ from mt_core.python_dispatch import as_written
 from mt_core.schema import Schema, parse_schema
 from mt_core.state import tls
 
-from . import registrations
+from . import geometry, registrations
 from .binding import bind
 from .dispatch_keys import COMPOSITE
 from .function_schema import FunctionSchema
@@ -253,7 +253,7 @@ def _find_overload(namespace: str, name: str, overload: str) -> "OpOverload":
 
 
 def _overloads_named(namespace: str, name: str) -> dict[str, Overload]:
-    if namespace == "aten":
+    if namespace == "aten" and f"aten::{name}" not in geometry.NAMES:
         return _built_in_overloads(name)
     operators = registrations.known_operators(namespace, name)
     return {operator.overload.overload_name: operator.overload for operator in operators}

@@ -240,7 +240,10 @@ def undefine(operator: Operator) -> None:
 
 def find(name: str) -> Operator | None:
     """The operator of a name with its namespace; of a built-in one, the record of what overrides it."""
-    name = name.removeprefix("aten::").removesuffix(".default")
+    name = name.removesuffix(".default")
+    if name in _operators:
+        return _operators[name]
+    name = name.removeprefix("aten::")
     operator = _operators.get(name)
     if operator is None and (overload := _built_in(name)) is not None:
         operator = _operators[name] = Operator(overload, False)
