@@ -389,7 +389,7 @@ def test_opcheck_finds_a_wrong_shape(sin):
     with pytest.raises(OpCheckError, match=r"Shapes torch.Size\(\[3\]\) and torch.Size\(\[7\]\) are not equal!"):
         library.opcheck(sin, (mt.rand(3),))
     found = library.opcheck(sin, (mt.rand(3),), raise_exception=False)
-    assert isinstance(found["test_faketensor"], OpCheckError)
+    assert isinstance(found["test_faketensor"], Exception)
     assert found["test_schema"] == "SUCCESS"
 
 

@@ -80,6 +80,7 @@ def autograd_kernel(
     def forward(ctx: Any, call: _Call, *tensors: Tensor) -> tuple[Tensor, ...]:
         args = call.args
         output = call.output = below(args)
+        ctx._given = call.given
         ctx._inputs = _template(args[:count])
         ctx._outputs = _template(output if isinstance(output, tuple) else (output,))
         ctx.needs_input_grad = tuple(_filled(ctx._inputs, iter(ctx.needs_input_grad[1:]), False))
@@ -95,14 +96,17 @@ def autograd_kernel(
                 "register_autograd to add one."
             )
         results = backward(ctx, *_filled(ctx._outputs, iter(grads), None))
-        return None, *_flat_gradients(results if isinstance(results, tuple) else (results,), ctx._inputs)
+        results = results if isinstance(results, tuple) else (results,)
+        if ctx._given <= len(results) < count:  # none for arguments that were left out
+            results = (*results, *[None] * (count - len(results)))
+        return None, *_flat_gradients(results, ctx._inputs)
 
     name = name or f"GeneratedBackwardFor_{_dotted(operator).replace('.', '_')}"
     members = {"forward": staticmethod(forward), "backward": staticmethod(run_backward)}
     function: Any = type(name, (Function,), members)
 
     def kernel(*args: Any, **keyword_only_args: Any) -> Any:
-        call = _Call(defaults_filled(overload.schema, args, keyword_only_args))
+        call = _Call(defaults_filled(overload.schema, args, keyword_only_args), len(args))
         tensors = list(tensors_in(call.args[:count]))
         if not (is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)):
             return below(call.args)
@@ -115,8 +119,10 @@ def autograd_kernel(
 class _Call:
     """A call on its way through `Function.apply`, which sees tensors only when they are arguments of its own."""
 
-    def __init__(self, args: tuple[Any, ...]) -> None:
+    def __init__(self, args: tuple[Any, ...], given: int) -> None:
         self.args = args
+        #: How many of the positional ones are not at their defaults, at the end.
+        self.given = given
         self.output: Any = None
 
 

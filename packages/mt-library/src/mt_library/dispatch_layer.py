@@ -65,7 +65,9 @@ class PythonLayer:
 
     def ask(self, operator: str, tensor: Tensor, *args: Any) -> Any:
         """What the class of a tensor says to an operator that tells of its sizes or device (`geometry`)."""
-        return geometry.ask(operator, tensor, *args)
+        asked = operator_of(geometry.overload_named(operator))
+        with excluding(_ABOVE):
+            return _asked(asked, handlers_among((tensor,)), (tensor, *args), {})
 
     def build(self, overload: Overload, call_keys: int, below: Callable[[], Callee]) -> Callee:
         written_in_others = _written_in_others(overload)
@@ -94,6 +96,8 @@ def _written_in_others(overload: Overload) -> Callee | None:
 
 def _handing_over(overload: Overload, below: Callable[[], Callee]) -> Callee:
     """Ask the innermost mode, then the classes of tensors, subclasses before their bases; else go on below."""
+    if overload.qualified_name.partition(".")[0] in geometry.NAMES:
+        return _asking_first(overload, below)
     ask = with_named_results(overload, checked(_asked, overload.schema))
     operator = operator_of(overload)
     split = defaults_left_out(overload.schema)
@@ -119,6 +123,18 @@ def _handing_over(overload: Overload, below: Callable[[], Callee]) -> Callee:
         positional, named = split(tuple(given))
         with excluding(_ABOVE):
             return ask(operator, handlers, positional, named)
+
+    return run
+
+
+def _asking_first(overload: Overload, below: Callable[[], Callee]) -> Callee:
+    """Of an operator that tells of sizes: what a handler says, or, where that is None, what a tensor was made with."""
+    operator = operator_of(overload)
+
+    def run(*args: Any) -> Any:
+        with excluding(_ABOVE):
+            found = _asked(operator, handlers_among(args), args, {})
+        return below()(*args) if found is None else found
 
     return run
 
@@ -181,7 +197,7 @@ def _unanswered(operator: OpOverload, classes: tuple[type, ...], mode: Any) -> T
     asked_of = ([f"mode object {mode!r}"] if mode is not None else []) + [f"tensor subclass {t!r}" for t in classes]
     listed = "".join(f"  - {who}\n" for who in asked_of)
     return TypeError(
-        f"Multiple dispatch failed for '{operator.__module__}.{operator.__name__}'; "
+        f"Multiple dispatch failed for '{operator._shown}'; "
         f"all __torch_dispatch__ handlers returned NotImplemented:\n\n{listed}\nFor more information, try re-running "
         "with TORCH_LOGS=not_implemented"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mt_core.dispatch.registry import Overload
 from mt_core.formats import channels_last, channels_last_3d, contiguous_format
 from mt_core.schema import parse_schema
 
@@ -12,7 +13,7 @@ from .dispatch_keys import ANY_DEVICE
 from .registrations import Operator, define
 from .tags import Tag
 
-__all__ = ["NAMES", "ask"]
+__all__ = ["NAMES", "overload_named"]
 
 
 def _is_like(tensor: Any, memory_format: Any = contiguous_format) -> bool:
@@ -72,6 +73,6 @@ _defined_here = dict(_defined(schema, kernel) for schema, kernel in _OPERATORS.i
 NAMES = frozenset(name.partition(".")[0] for name in _defined_here)
 
 
-def ask(name: str, tensor: Any, *args: Any) -> Any:
-    """What the class of a tensor, or a mode, says to one of these operators."""
-    return _defined_here[name].overload.call(tensor, *args)
+def overload_named(name: str) -> Overload:
+    """One of these operators."""
+    return _defined_here[name].overload

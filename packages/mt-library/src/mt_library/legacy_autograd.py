@@ -75,6 +75,7 @@ def _mark(ctx: Any, output: Any, differentiable: list[bool] | None) -> None:
         return
     passed_by: list[Tensor] = []
     outputs: tuple[Any, ...] = output if isinstance(output, tuple) else (output,)
+    value: Any
     for index, (value, passes) in enumerate(zip(outputs, differentiable)):
         if not passes:
             passed_by += tensors_in((value,))

@@ -5,13 +5,15 @@ from typing import Any
 
 import mt_core
 from mt_core import Tensor
-from mt_core.cell import cell_of
 from mt_core.tensor_types import tensors_in
 
+from . import autograd_fallback
 from .binding import bind
 from .custom_ops import CustomOpDef
+from .defaults import defaults_left_out
 from .ops import OpOverload, OpOverloadPacket
-from .registrations import find
+from .questions import operator_named, registered_keys
+from .schema_check import checked_call
 
 __all__ = ["OpCheckError", "opcheck"]
 
@@ -29,7 +31,7 @@ def opcheck(
     raise_exception: bool = True,
     atol: float | None = None,
     rtol: float | None = None,
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Check an operator's registrations on sample arguments.
 
     ``test_schema``
@@ -63,15 +65,18 @@ def opcheck(
     """
     overload = _overload_of(op)
     bound = bind(overload._schema, args, kwargs or {}, overload._numbers)
-    results: dict[str, str] = {}
+    results: dict[str, Any] = {}
     for name in [test_utils] if isinstance(test_utils, str) else test_utils:
+        check = _check_named(name, test_utils)
         try:
-            _check_named(name, test_utils)(overload, bound)
+            check(overload, bound)
             results[name] = "SUCCESS"
-        except _Failure as failure:
+        except Exception as failure:  # the operator is anybody's code, and what it raises is a finding
             if raise_exception:
-                raise OpCheckError(f"opcheck(op, ...): {name} failed with {failure}") from failure
-            results[name] = OpCheckError(str(failure))  # type: ignore[assignment]
+                raise OpCheckError(
+                    f"opcheck(op, ...): {name} failed with {failure} (scroll up for stack trace)"
+                ) from failure
+            results[name] = failure
     return results
 
 
@@ -86,7 +91,10 @@ def _overload_of(op: Any) -> OpOverload:
         return op.op_overloads()[0]
     if isinstance(op, OpOverload):
         return op
-    raise ValueError(f"opcheck(op, ...): expected an operator of torch.ops or of custom_op, but got {type(op)}")
+    raise ValueError(
+        "opcheck(op, ...): op must be instance of torch._ops.OpOverload, e.g. torch.ops.aten.sin.default, got "
+        f"{type(op)}"
+    )
 
 
 def _check_named(name: str, asked: Any) -> Callable[[OpOverload, list[Any]], None]:
@@ -115,48 +123,33 @@ def _run(overload: OpOverload, args: list[Any]) -> Any:
 
 
 def _check_schema(overload: OpOverload, args: list[Any]) -> None:
-    args = _copied(args)
-    before, versions = _copied(args), [_version(argument) for argument in args]
-    try:
-        result = _run(overload, args)
-    except RuntimeError as error:  # the operator found out by itself
-        raise _Failure(str(error)) from error
-    for argument, old, new, version in zip(overload._overload.schema.arguments, before, args, versions):
-        changed = _version(new) != version or not _same_elements(old, new)
-        if changed and not argument.writes:
-            raise _Failure(f"Argument {argument.name} is not defined as mutable but was mutated")
-    _check_views(overload, args, result)
-
-
-def _version(value: Any) -> list[int]:
-    return [cell_of(tensor).version for tensor in tensors_in(value)]
-
-
-def _same_elements(one: Any, other: Any) -> bool:
-    pairs = zip(tensors_in(one), tensors_in(other))
-    return all(bool(((a == b) | ((a != a) & (b != b))).all()) for a, b in pairs)
-
-
-def _check_views(overload: OpOverload, args: list[Any], result: Any) -> None:
-    results = result if isinstance(result, tuple) else (result,)
-    blocks = {tensor.untyped_storage().data_ptr() for tensor in tensors_in(args)} - {0}
-    for number, (value, declared) in enumerate(zip(results, overload._overload.schema.returns)):
-        for tensor in tensors_in(value):
-            if declared.alias is None and tensor.untyped_storage().data_ptr() in blocks:
-                raise _Failure(f"Output {number} is not declared to be a view of an argument but is one")
+    positional, named = defaults_left_out(overload._overload.schema)(tuple(_copied(args)))
+    with mt_core.no_grad():
+        checked_call(overload, positional, named, overload)
 
 
 def _check_autograd_registration(overload: OpOverload, args: list[Any]) -> None:
     if not any(tensor.requires_grad for tensor in tensors_in(args)):
         return
-    operator = find(overload.name())
-    if operator is None or not operator.defined_here:
+    keys = registered_keys(operator_named(overload.name()))
+    if any(key.startswith("Autograd") or key == "CompositeImplicitAutograd" for key in keys):
         return
-    keys = {key for key, kernels in operator.kernels.items() if kernels}
-    if not any(key.startswith("Autograd") or key == "CompositeImplicitAutograd" for key in keys):
-        raise _Failure(
-            f"{overload}: no autograd kernel was registered; use torch.library.register_autograd, so that gradients "
-            "do not depend on which of the operators that the kernel calls happen to be recorded"
+    given = {id(tensor) for tensor in tensors_in(args)}
+    mode = autograd_fallback.get_mode()
+    autograd_fallback.set_mode("nothing")
+    try:
+        result = overload._overload.call(*args)
+    finally:
+        autograd_fallback.set_mode(mode)
+    if any(tensor.requires_grad and id(tensor) not in given for tensor in tensors_in((result,))):
+        raise AssertionError(
+            f"{overload.name()}: at least one output of this operator has requires_grad=True but the operator does "
+            "not have an autograd kernel defined at an autograd key (e.g. DispatchKey::Autograd). This could mean "
+            "that you have incorrectly registered an autograd kernel to a non-Autograd DispatchKey, which may lead "
+            "to silently incorrect results. If your operator consists of regular PyTorch operations, consider not "
+            "using an operator at all or registering your operator as CompositeImplicitAutograd. If you have an "
+            "autograd.Function registered to a backend (CPU/CUDA/XPU) key, the correct location for it is the "
+            "Autograd key."
         )
 
 

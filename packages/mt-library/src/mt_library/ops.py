@@ -37,6 +37,11 @@ class OpOverload:
         self.__name__ = f"{self._opname}.{self._overloadname}"
         self.__qualname__ = self.__name__
         self.__module__ = f"torch._ops.{self._namespace}"
+        is_asked = f"{self._namespace}::{self._opname}" in geometry.NAMES
+        #: What a refusal calls it.
+        self._shown = (
+            f"torch.ops.{self._namespace}.{self._opname}" if is_asked else f"{self.__module__}.{self.__name__}"
+        )
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:

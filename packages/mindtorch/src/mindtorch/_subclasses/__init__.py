@@ -4,5 +4,12 @@ from .fake_tensor import DynamicOutputShapeException as DynamicOutputShapeExcept
 from .fake_tensor import FakeTensor as FakeTensor
 from .fake_tensor import FakeTensorMode as FakeTensorMode
 from .fake_tensor import UnsupportedFakeTensorException as UnsupportedFakeTensorException
+from .fake_utils import CrossRefFakeMode as CrossRefFakeMode
 
-__all__ = ["DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException"]
+__all__ = [
+    "CrossRefFakeMode",
+    "DynamicOutputShapeException",
+    "FakeTensor",
+    "FakeTensorMode",
+    "UnsupportedFakeTensorException",
+]
