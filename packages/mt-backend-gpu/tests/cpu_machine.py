@@ -127,3 +127,10 @@ class CpuMachine:
     def faults(self) -> int:
         """The address of the two words of faults."""
         return self.words.ctypes.data
+
+
+def kept_folder() -> Path:
+    """A folder for compiled sources that later runs find again."""
+    made = Path(tempfile.gettempdir()) / "mindtorch_cuda_cpu"
+    made.mkdir(exist_ok=True)
+    return made

@@ -1,7 +1,7 @@
 """Take the whole exam on device ``cuda`` in one process: ``python take_exam.py [--fake] [--operators REGEX]``.
 
-With ``--fake``, `fake_cupy` stands in for CuPy and its device. The report is JSON: how many checks passed, which failed
-and with what words.
+With ``--fake``, `fake_cupy` stands in for CuPy and its device; with ``--compiled``, too, and the CUDA sources run on
+the CPU. The report is JSON: how many checks passed, which failed and with what words.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ LIMIT = 60
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fake", action="store_true")
+    parser.add_argument("--compiled", action="store_true")
     parser.add_argument("--operators", default="")
     parser.add_argument("--checks", default="")
     parser.add_argument("--report", type=Path)
@@ -40,6 +41,19 @@ def stand_in() -> None:
     import fake_cupy
 
     fake_cupy.install()
+
+
+def compiled() -> None:
+    """Let the compiled kernels run on the CPU, over the stand-in's memory."""
+    sys.path.insert(0, str(HERE))
+    import cpu_machine
+    import cupy
+
+    from mt_backend_gpu.compiled import on_cupy
+
+    for index in range(cupy.cuda.runtime.getDeviceCount()):
+        made = on_cupy.MACHINES[index] = cpu_machine.CpuMachine(cpu_machine.kept_folder())
+        made.empty, made.zeros, made.address = cupy.empty, cupy.zeros, on_cupy.address_of
 
 
 class GivenUp(Exception):
@@ -100,8 +114,10 @@ def failure_of(run: Any, operator: str) -> str:
 
 def main() -> int:
     options = parsed()
-    if options.fake:
+    if options.fake or options.compiled:
         stand_in()
+    if options.compiled:
+        compiled()
     signal.signal(signal.SIGALRM, give_up)
     start, taken, known, failures = time.time(), collections.Counter[str](), 0, []
     for check, operator, run in checks_of(options):

@@ -22,7 +22,7 @@ _spec.loader.exec_module(_tool)
 
 pytestmark = pytest.mark.skipif(_tool.COMPILER is None, reason="no g++ to compile the CUDA sources with")
 
-#: Written on the device by ``on_device/check_compiled.py``.
+#: Recorded on an H100 by ``snapshots/make_cuda_streams.py``.
 STREAMS: dict[str, Any] = json.loads((HERE / "snapshots" / "cuda_streams.json").read_text())["streams"]
 DTYPES = {"torch.bfloat16": np.dtype(ml_dtypes.bfloat16), "torch.bool": np.dtype(bool)}
 PARAMETERS = {"uniform": (0, 1), "uniform -2 3": (-2, 3), "normal": (0, 1), "exponential": (1.5,), "bernoulli": (0.3,)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -40,4 +41,19 @@ OPERATORS = (
 @pytest.mark.timeout(600)
 def test_exam() -> None:
     said = run("take_exam.py", "--fake", "--operators", OPERATORS)
+    assert " 0 failed" in said
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the CUDA sources with")
+@pytest.mark.timeout(600)
+def test_compiled_kernels() -> None:
+    """CUDA sources run on the CPU, over the stand-in's memory; ``take_exam.py --compiled`` takes all operators."""
+    said = run(
+        "take_exam.py",
+        "--compiled",
+        "--operators",
+        "^(gelu|_softmax|native_layer_norm)$",
+        "--checks",
+        "reference|strided",
+    )
     assert " 0 failed" in said

@@ -88,7 +88,7 @@ def packed(dims: Dims) -> bytes:
         raise ValueError(f"{count} elements in strided arrays; CUDA kernels take less than 2**31")
     rest = MAX_DIMS - len(sizes)
     parts = [struct.pack("q", len(sizes))]
-    parts += [struct.pack("IIII", size, *divisor(size), 0) for size in sizes]
+    parts += [struct.pack("IIII", size, *divisor(max(size, 1)), 0) for size in sizes]
     parts += [bytes(16 * rest)]
     parts += [struct.pack(f"{MAX_DIMS}q", *own, *(0,) * rest) for own in strides]
     return b"".join(parts)

@@ -102,17 +102,17 @@ def row_backward(
 
 def layer_norm_backward(
     machine: Machine, grad: Any, array: Any, columns: int, mean: Any, scale: Any, weight: Any, bias: Any,
-    wanted: tuple[bool, bool, bool], *, rms: bool = False,
+    wanted: tuple[bool, bool, bool], *, rms: bool = False, shape: tuple[int, ...] | None = None,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
-    """Gradients of input, weight and bias, each None where it is not wanted."""
+    """Gradients of input, weight and bias, each None where it is not wanted; the last two of `shape`, or (columns)."""
     inputs = row_backward(machine, grad, array, columns, mean, scale, weight, None, rms) if wanted[0] else None
-    new_weight = machine.empty(weight.shape, weight.dtype) if wanted[1] and weight is not None else None
-    new_bias = machine.empty(bias.shape, bias.dtype) if wanted[2] and bias is not None else None
-    some = new_bias if new_weight is None else new_weight
-    if some is None:
+    dtype = next((one.dtype for one in (weight, bias) if one is not None), array.dtype)
+    made = (columns,) if shape is None else shape
+    new_weight, new_bias = (machine.empty(made, dtype) if want else None for want in wanted[1:])
+    if new_weight is None and new_bias is None:
         return inputs, None, None
     rows, kind = array.size // columns, c_name(array.dtype)
-    own = c_name(some.dtype)
+    own = c_name(dtype)
     given = [machine.address(grad), machine.address(array), maybe(machine, mean), machine.address(scale)]
     length = 4
     while length > 1 and (columns % length or (given[0] | given[1]) % (length * array.dtype.itemsize)):

@@ -1,0 +1,77 @@
+"""Arithmetic of floating arrays in one launch each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+
+from mt_core.dispatch.kernel import Accepts
+
+from ..compiled.elementwise import pointwise
+from ..compiled.on_cupy import FLOATING, compiled, machine
+
+_FLOATING = Accepts(dtypes=FLOATING)
+
+
+def is_number(value: Any) -> bool:
+    """Whether an operand is Python's number, which goes by value."""
+    return not isinstance(value, cupy.ndarray)
+
+
+def combine(
+    name: str, left: Any, right: Any, out: Any = None, numbers: tuple[Any, ...] = (), result: Any = None
+) -> Any:
+    """A functor of two operands, one of which may be a number."""
+    if is_number(right):
+        given = (*numbers, 0, 0, 0)[:3]
+        return pointwise(machine(), f"number_right<{name}>", left, numbers=(*given, right), out=out, result=result)
+    if is_number(left):
+        given = (*numbers, 0, 0, 0)[:3]
+        return pointwise(machine(), f"number_left<{name}>", right, numbers=(*given, left), out=out, result=result)
+    return pointwise(machine(), name, left, right, numbers=numbers, out=out, result=result)
+
+
+@compiled("add.Tensor", accepts=_FLOATING)
+def add(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """self (*), other (*), broadcast -> the common shape."""
+    return combine("add", self, other) if alpha == 1 else combine("add_scaled", self, other, numbers=(alpha,))
+
+
+@compiled("sub.Tensor", accepts=_FLOATING)
+def sub(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """self (*), other (*), broadcast -> the common shape."""
+    return combine("sub", self, other) if alpha == 1 else combine("sub_scaled", self, other, numbers=(alpha,))
+
+
+def two_operands(name: str, functor: str) -> None:
+    """Enter an operator of two operands and nothing else."""
+
+    @compiled(name, accepts=_FLOATING, fills=True)
+    def run(self: Any, other: Any, out: Any = None) -> Any:
+        return combine(functor, self, other, out)
+
+
+def one_operand(name: str, functor: str) -> None:
+    """Enter an operator of one operand and nothing else."""
+
+    @compiled(name, accepts=_FLOATING, fills=True)
+    def run(self: Any, out: Any = None) -> Any:
+        return pointwise(machine(), functor, self, out=out)
+
+
+for _name, _functor in {"add.Tensor": "add", "sub.Tensor": "sub"}.items():
+
+    @compiled(_name, accepts=Accepts(dtypes=FLOATING, defaults=("alpha",)), fills=True)
+    def plain(self: Any, other: Any, out: Any = None, functor: str = _functor) -> Any:
+        """self (*), other (*), broadcast -> the common shape."""
+        return combine(functor, self, other, out)
+
+
+for _name, _functor in {"mul.Tensor": "mul", "div.Tensor": "divide"}.items():
+    two_operands(_name, _functor)
+for _name, _functor in {
+    "neg": "neg", "abs": "abs_", "exp": "exp_", "log": "log_", "sqrt": "sqrt_", "rsqrt": "rsqrt_", "tanh": "tanh_",
+    "sin": "sin_", "cos": "cos_", "reciprocal": "reciprocal", "erf": "erf_",
+}.items():  # fmt: skip
+    one_operand(_name, _functor)

@@ -1,0 +1,47 @@
+"""layer_norm, forward and backward: one launch, and two or three for its gradients."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mt_core.dispatch.kernel import Accepts
+from mt_core.dtypes import float32, float64
+
+from ..compiled import norm
+from ..compiled.on_cupy import compiled, machine, row_major
+
+#: Statistics of halves are float32 in the kernels; PyTorch has them in the array's dtype on the CPU, which the ordinary
+#: kernels follow.
+_SINGLE = frozenset((float32, float64))
+
+
+def _some(input: Any, *rest: Any) -> bool:
+    return input._array.size > 0
+
+
+@compiled("native_layer_norm", accepts=Accepts(dtypes=_SINGLE, also=_some))
+def native_layer_norm(
+    input: Any, normalized_shape: tuple[int, ...], weight: Any, bias: Any, eps: float
+) -> tuple[Any, Any, Any]:
+    """input (*L, *S), weight (*S), bias (*S) -> result (*L, *S), mean and 1/deviation (*L, 1, ..., 1)."""
+    columns, lead = math.prod(normalized_shape), input.ndim - len(normalized_shape)
+    statistics = input.shape[:lead] + (1,) * len(normalized_shape)
+    out, mean, scale = norm.layer_norm(machine(), row_major(input), columns, row_major(weight), row_major(bias), eps)
+    return out, mean.reshape(statistics), scale.reshape(statistics)
+
+
+@compiled(
+    "native_layer_norm_backward",
+    accepts=Accepts(dtypes=_SINGLE, also=lambda grad_out, input, *rest: input._array.size > 0),
+)
+def native_layer_norm_backward(
+    grad_out: Any, input: Any, normalized_shape: tuple[int, ...], mean: Any, rstd: Any, weight: Any, bias: Any,
+    output_mask: Any,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """grad_out and input (*L, *S), mean and rstd (*L, 1, ..., 1) -> gradients of input, weight (*S), bias (*S)."""
+    columns, wanted = math.prod(normalized_shape), tuple(output_mask)
+    return norm.layer_norm_backward(
+        machine(), row_major(grad_out), row_major(input), columns, row_major(mean), row_major(rstd), row_major(weight),
+        bias, wanted, shape=tuple(normalized_shape),
+    )  # fmt: skip
