@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any
+from typing import Any, NoReturn
 
 import cupy
 import numpy
@@ -27,6 +27,20 @@ HELD = frozenset((*(d for d in ALL_DTYPES if d.native), bfloat16, float16))
 _MOST_DIMENSIONS = 32
 
 
+#: What reaches the device, of all that a backend has.
+_REACHING = (
+    "empty", "as_array", "copy", "cast", "contiguous", "fill", "count_nonzero", "from_host", "to_host", "to_dlpack",
+    "from_dlpack", "load",
+)  # fmt: skip
+
+
+def _refuse_fork(*args: Any, **options: Any) -> NoReturn:
+    raise RuntimeError(
+        "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' "
+        "start method"
+    )
+
+
 def _refuse_dtype(d: dtype) -> None:
     if d not in HELD:
         raise NotImplementedError(f"device 'cuda' holds no tensors of {d!r}: CuPy has no arithmetic for it")
@@ -46,19 +60,17 @@ class GpuBackend:
 
     def __init__(self) -> None:
         self.runtime = CudaRuntime()
-        self._process = os.getpid()
+        self._count: int = cupy.cuda.runtime.getDeviceCount()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._refuse_from_here)
 
     def device_count(self) -> int:
-        self._refuse_fork()
-        count: int = cupy.cuda.runtime.getDeviceCount()
-        return count
+        return self._count
 
-    def _refuse_fork(self) -> None:
-        if os.getpid() != self._process:
-            raise RuntimeError(
-                "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
-                "'spawn' start method"
-            )
+    def _refuse_from_here(self) -> None:
+        """A driver does not survive a fork: whatever would reach the device is refused in the child."""
+        for name in _REACHING:
+            setattr(self, name, _refuse_fork)
 
     def diagnose(self) -> list[tuple[str, str]]:
         from .diagnose import lines  # lazy: only `mindtorch doctor` asks

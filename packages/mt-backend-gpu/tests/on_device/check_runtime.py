@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import cupy
 import numpy as np
 import pytest
@@ -210,6 +213,58 @@ def test_floating_point_becomes_integers_as_on_a_device() -> None:
 def test_any_over_no_dimension_is_a_truth_value() -> None:
     x = torch.tensor([[0, 1], [2, 3]], dtype=torch.uint8, device="cuda")
     assert torch.any(x, ()).tolist() == torch.any(x.cpu(), ()).tolist()
+
+
+def test_a_forked_process_is_refused() -> None:
+    x = torch.ones(2, device="cuda")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        said = []
+        for reach in (lambda: torch.empty(2, device="cuda"), lambda: x.cpu(), lambda: torch.ones(2).cuda()):
+            try:
+                reach()
+            except RuntimeError as error:
+                said.append(str(error)[:48])
+        os.write(writing, repr(said).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reading, 1000).decode() == repr(["Cannot re-initialize CUDA in forked subprocess. "] * 3)
+    assert x.tolist() == [1, 1]
+
+
+def test_a_loader_pins_its_batches() -> None:
+    loader = torch.utils.data.DataLoader(torch.arange(4.0), batch_size=2, pin_memory=True)
+    batches = [(batch.is_pinned(), batch.cuda(non_blocking=True).tolist()) for batch in loader]
+    assert batches == [(True, [0.0, 1.0]), (True, [2.0, 3.0])]
+
+
+@pytest.mark.skipif(not hasattr(cupy.ndarray, "__dlpack__"), reason="the stand-in makes no capsules")
+@pytest.mark.filterwarnings("error")
+def test_dlpack_gives_and_takes_memory() -> None:
+    x = torch.arange(6.0, device="cuda").reshape(2, 3)
+    for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool):
+        ours = x.to(dtype)
+        theirs = cupy.from_dlpack(ours)
+        assert theirs.data.ptr == ours.data_ptr() and theirs.shape == (2, 3)
+        back = torch.from_dlpack(theirs)
+        assert back.dtype is dtype and back.device == ours.device and back.data_ptr() == ours.data_ptr()
+    assert cupy.asarray(x).data.ptr == x.data_ptr()
+
+
+def test_training_launches_few_kernels_and_never_waits() -> None:
+    counts = getattr(sys.modules.get("fake_cupy"), "COUNTS", None)
+    if counts is None:
+        pytest.skip("a real device does not count")
+    block = torch.nn.TransformerEncoderLayer(64, 4, 256, dropout=0.0, batch_first=True).cuda()
+    x, optimizer = torch.randn(4, 32, 64).cuda(), torch.optim.SGD(block.parameters(), lr=0.1)
+    for _ in range(2):
+        counts.clear()
+        optimizer.zero_grad()
+        (block(x) ** 2).mean().backward()
+        optimizer.step()
+    assert counts["sync"] == counts["h2d"] == counts["d2h"] == 0
+    assert counts["launch"] <= 171
 
 
 def test_a_graph_repeats_what_was_recorded() -> None:
