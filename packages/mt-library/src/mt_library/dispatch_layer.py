@@ -98,7 +98,7 @@ def _handing_over(overload: Overload, below: Callable[[], Callee]) -> Callee:
     """Ask the innermost mode, then the classes of tensors, subclasses before their bases; else go on below."""
     if overload.qualified_name.partition(".")[0] in geometry.NAMES:
         return _asking_first(overload, below)
-    ask = with_named_results(overload, checked(_asked, overload.schema))
+    ask = with_named_results(overload, _as_functions_give(overload, checked(_asked, overload.schema)))
     operator = operator_of(overload)
     split = defaults_left_out(overload.schema)
     of_numbers = _form_for_numbers(overload)
@@ -137,6 +137,14 @@ def _asking_first(overload: Overload, below: Callable[[], Callee]) -> Callee:
         return below()(*args) if found is None else found
 
     return run
+
+
+def _as_functions_give(overload: Overload, ask: Callee) -> Callee:
+    """A list of tensors as a tuple, where the operator is not a library's: so functions and methods hand it over."""
+    returns = overload.schema.returns
+    if "::" in overload.name or len(returns) != 1 or not returns[0].is_list:
+        return ask
+    return lambda *args: tuple(ask(*args))
 
 
 #: Operators to which a number in a tensor's place is one of their operands; others have a form of their own for it.

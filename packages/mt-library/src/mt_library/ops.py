@@ -42,6 +42,8 @@ class OpOverload:
         self._shown = (
             f"torch.ops.{self._namespace}.{self._opname}" if is_asked else f"{self.__module__}.{self.__name__}"
         )
+        returns = (schema or overload.schema).returns
+        self._gives_list = len(returns) == 1 and returns[0].is_list  # functions of the same name give a tuple
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -60,7 +62,8 @@ class OpOverload:
         if self._pin_at >= 0 and tls.mode >> WIDTH:
             with as_written():
                 return call_factory(self._overload.call, bound, self._pin_at)
-        return call_factory(self._overload.call, bound, self._pin_at)
+        result = call_factory(self._overload.call, bound, self._pin_at)
+        return list(result) if self._gives_list else result
 
     def name(self) -> str:
         """Namespace, name and, unless default, overload: ``aten::add.Tensor``."""
