@@ -11,6 +11,7 @@ from mt_core import empty_strided, view_as_complex, view_as_real
 from mt_core.autograd_state import AutogradState, Creation
 from mt_core.dtypes import dtype
 from mt_core.keys import AUTOGRAD, CONJUGATE, MULTI_VIEW, NEGATIVE, NO_GRAD_VIEW
+from mt_core.state import unqueued
 from mt_core.tensor import Tensor
 
 from .modes import recording
@@ -130,7 +131,8 @@ def current_state(view: Tensor) -> AutogradState | None:
         return state
     refuse_rebase(view, indirect=True)
     old = state.grad_fn
-    state.grad_fn, state.output_nr = _replayed_edge(view)
+    with unqueued():
+        state.grad_fn, state.output_nr = _replayed_edge(view)
     state.attr_version = view._cell.version
     move_retained(old, state)
     return state

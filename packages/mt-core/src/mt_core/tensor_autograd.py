@@ -66,7 +66,7 @@ class AutogradMembers:
     def is_leaf(self) -> bool:
         """Whether it was made by the user, not by a recorded operation."""
         if self._keys & PIPELINE:
-            return self._array.shadow.is_leaf  # type: ignore[attr-defined, no-any-return]
+            return self._array.is_leaf()  # type: ignore[attr-defined, no-any-return]
         state = self._autograd
         return state is None or self.grad_fn is None
 

@@ -30,19 +30,23 @@ _SEEN = AUTOCAST | TORCH_FUNCTION | PYTHON | FUNCTION_TRANSFORM
 class State:
     """What a thread had switched on when a call was made."""
 
-    __slots__ = ("include", "exclude", "grad_enabled", "inference", "default_device")
+    __slots__ = ("include", "exclude", "grad_enabled", "inference", "default_device", "mode", "_seen_mode")
 
     def __init__(self) -> None:
+        self._seen_mode = tls.mode
         self.include = tls.include & ~(PIPELINE | _SEEN)
         self.exclude = tls.exclude | _SEEN
         self.grad_enabled, self.inference = tls.grad_enabled, tls.inference
         self.default_device = tls.default_device
+        with Restored():
+            tls.include, tls.exclude = self.include, self.exclude
+            tls.refresh()
+            self.mode = tls.mode
 
     def is_now(self) -> bool:
         """Whether the thread still has the same switched on."""
         return (
-            self.include == tls.include & ~(PIPELINE | _SEEN)
-            and self.exclude == tls.exclude | _SEEN
+            self._seen_mode == tls.mode
             and self.grad_enabled is tls.grad_enabled
             and self.inference is tls.inference
             and self.default_device is tls.default_device
@@ -50,23 +54,28 @@ class State:
 
     def enter(self) -> None:
         tls.include, tls.exclude, tls.default_device = self.include, self.exclude, self.default_device
-        tls.grad_enabled, tls.inference = self.grad_enabled, self.inference
-        tls.refresh()
+        tls.grad_enabled, tls.inference, tls.mode = self.grad_enabled, self.inference, self.mode
 
 
 class Restored:
     """Context manager: what a thread has switched on is the same after as before, whatever the body enters."""
 
-    __slots__ = ("_before", "_transforms")
+    __slots__ = ("_before",)
 
     def __enter__(self) -> None:
-        self._before = tls.include, tls.exclude, tls.grad_enabled, tls.inference, tls.default_device
-        self._transforms, tls.transforms = tls.transforms, []
+        state = tls
+        self._before = (
+            state.include, state.exclude, state.grad_enabled, state.inference, state.default_device, state.transforms,
+            state.mode,
+        )  # fmt: skip
+        state.transforms = []
 
     def __exit__(self, *exc_info: object) -> None:
-        tls.include, tls.exclude, tls.grad_enabled, tls.inference, tls.default_device = self._before
-        tls.transforms = self._transforms
-        tls.refresh()
+        state = tls
+        (
+            state.include, state.exclude, state.grad_enabled, state.inference, state.default_device, state.transforms,
+            state.mode,
+        ) = self._before  # fmt: skip
 
 
 class Facts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
@@ -18,7 +18,7 @@ from ..tensor import Tensor
 from ..tensor_types import TENSORS, tensors_in
 from .calls import Call, Facts, Restored, State, at_once, name_in_text
 from .plan import planned
-from .shadows import Shadows, is_fit
+from .shadows import FIT, Shadows, is_fit
 from .waiting import WaitingArray, give_back, hide, hide_state, is_waiting, may_wait, slots_answer, waiting_result
 
 __all__ = ["Queue"]
@@ -26,6 +26,8 @@ __all__ = ["Queue"]
 #: Changes of one element are not worth their description, and counters are read as soon as they have been changed.
 _COUNTER_SIZE = 1
 _REFUSED: Any = object()
+#: One for all queues: threads may use the same tensors, of which each of their queues takes hold.
+_LOCK = threading.RLock()
 _CPU, _META = device("cpu"), device("meta")
 _OWN_PACKAGES = frozenset("mindtorch mt_autograd mt_backend_cpu mt_backend_gpu mt_core mt_library mt_nn torch".split())
 
@@ -40,14 +42,15 @@ class Queue:
         #: id of a shadow -> reference to the tensor that it stands for.
         self._owners: dict[int, ref[Tensor]] = {}
         self._state: State | None = None
-        self._lock = threading.RLock()
-        self._is_flushing = False
+        #: Whether calls are being carried out, or one is being described: it is no time to flush.
+        self._is_busy = False
         #: The pipelines of the thread, the innermost last; what happens counts for each.
         self.pipelines: list[Any] = []
 
     def count(self, what: str, number: int = 1) -> None:
         """Add to what each pipeline of the thread has counted."""
-        for pipeline in {id(entered): entered for entered in self.pipelines}.values():
+        pipelines = self.pipelines
+        for pipeline in pipelines if len(pipelines) == 1 else {id(p): p for p in pipelines}.values():
             setattr(pipeline, what, getattr(pipeline, what) + number)
 
     def leave(self, pipeline: Any) -> None:
@@ -59,18 +62,21 @@ class Queue:
 
     def add(self, overload: Overload, args: tuple[Any, ...], facts: Facts) -> Any:
         """Describe a call and put it off, or carry it out where it cannot wait."""
-        tensors = list(tensors_in(args))
-        for tensor in tensors:
-            if is_waiting(tensor) and (tensor._array.queue is not self or tensor._array.failure is not None):
-                tensor._array.settle()
-        with self._lock:
-            fresh = [t for t in tensors if not is_waiting(t)]
+        tensors = _tensors(args, facts)
+        with _LOCK:
+            fresh, keys = [], 0
+            for tensor in tensors:
+                array = tensor._array
+                if array.__class__ is WaitingArray and (array.queue is not self or array.failure is not None):
+                    array.settle()
+                    array = tensor._array
+                if array.__class__ is not WaitingArray:
+                    fresh.append(tensor)
+                keys |= tensor._keys
             if len(fresh) == len(tensors) and not facts.draws and _need_not_wait(args, facts, fresh):
                 self.count("immediate")
                 return at_once(overload, args)
-            if self._is_flushing or not _are_together(tensors, args, facts):
-                return self.carry_out(overload, args)
-            if not all(is_fit(t) and may_wait(t) for t in tensors) or not all(map(self._take, fresh)):
+            if self._is_busy or keys & ~FIT or not _are_together(keys, args, facts) or not self._take_all(fresh):
                 return self.carry_out(overload, args)
             described = self._described(overload, args, facts)
             if described is _REFUSED:
@@ -83,11 +89,18 @@ class Queue:
         self.count("immediate")
         return at_once(overload, args)
 
+    def _take_all(self, tensors: list[Tensor]) -> bool:
+        """Put tensors, and all who share their memory, out of reach; False where there may be others who have it."""
+        for tensor in tensors:
+            if not is_waiting(tensor) and not self._take(tensor):
+                return False
+        return True
+
     def _take(self, tensor: Tensor) -> bool:
-        """Put a tensor, and all who share its memory, out of reach; False where there may be others who have it."""
-        if is_waiting(tensor):
-            return True
         sharing = _sharing(tensor)
+        for other in sharing:
+            if is_waiting(other) and other._array.queue is not self:
+                other._array.settle()
         if _is_exposed(tensor) or any(is_waiting(t) or not is_fit(t) or not may_wait(t) for t in sharing):
             return False
         for other in sharing:
@@ -111,16 +124,26 @@ class Queue:
             shadows = (*shadows[: facts.device], _META, *shadows[facts.device + 1 :])
         if facts.generator >= 0:
             shadows = (*shadows[: facts.generator], None, *shadows[facts.generator + 1 :])
+        try:
+            result = self.asked(lambda: overload.cache[Resolver.call_keys_of(overload, shadows)](*shadows))
+        except Exception:  # noqa: BLE001 - the call is made again, and raises what it has to say
+            return _REFUSED
+        if not facts.written:
+            return result
         written = [t for position in facts.written for t in tensors_in((args[position],))]
-        with Restored():
-            self._state_now().enter()
-            try:
-                result = overload.cache[Resolver.call_keys_of(overload, shadows)](*shadows)
-            except Exception:  # noqa: BLE001 - the call is made again, and raises what it has to say
-                return _REFUSED
         if any(not _has_layout(t._array, t._array.shadow._array) for t in written):
             return _REFUSED
         return result
+
+    def asked(self, question: Callable[[], Any]) -> Any:
+        """The answer of shadows to a question."""
+        with _LOCK, Restored():
+            self._state_now().enter()
+            self._is_busy, before = True, self._is_busy
+            try:
+                return question()
+            finally:
+                self._is_busy = before
 
     def _put_off(self, overload: Overload, args: tuple[Any, ...], facts: Facts, place: device, described: Any) -> Any:
         where = _caller() if self.pipelines[-1].debug else ""
@@ -179,10 +202,10 @@ class Queue:
             What the first call raises that fails; its text names the call. The queue is empty then, and tensors
             without a value raise a RuntimeError that tells why.
         """
-        with self._lock:
-            if self._is_flushing or not (self._calls or self._taken):
+        with _LOCK:
+            if self._is_busy or not (self._calls or self._taken):
                 return
-            self._is_flushing = True
+            self._is_busy = True
             calls, self._calls = self._calls, []
             taken, self._taken = self._taken, []
             try:
@@ -194,7 +217,7 @@ class Queue:
             finally:
                 self._owners.clear()
                 self._shadows.forget()
-                self._is_flushing = False
+                self._is_busy = False
 
     def _run(self, calls: list[Call]) -> None:
         steps: list[Any] = planned(calls, self.count)
@@ -250,18 +273,30 @@ def _has_layout(told: WaitingArray, array: Any) -> bool:
     )
 
 
-def _are_together(tensors: list[Any], args: tuple[Any, ...], facts: Facts) -> bool:
-    """Whether all tensors of a call, and what it makes, are on one device that has memory, and that is known."""
-    if not tensors:
+def _tensors(args: tuple[Any, ...], facts: Facts) -> list[Any]:
+    """The tensors among arguments, in lists too."""
+    found = []
+    for position in facts.tensors:
+        value = args[position]
+        if value.__class__ in TENSORS:
+            found.append(value)
+    for position in facts.lists:
+        found += tensors_in(args[position])
+    return found
+
+
+def _are_together(keys: int, args: tuple[Any, ...], facts: Facts) -> bool:
+    """Whether all tensors of a call (of joint keys), and what it makes, are on one device that has memory.
+
+    That device is to be known before the call is made: without tensors it is the CPU.
+    """
+    if not keys & BACKEND_MASK:
         return _is_on_cpu(args, facts)
-    keys = 0
-    for tensor in tensors:
-        keys |= tensor._keys
     wanted = args[facts.device] if facts.device >= 0 else None
     if wanted is not None:
         keys |= META if wanted.index else backend_key(wanted.type)
-    keys &= BACKEND_MASK & ~PRIVATE_TYPES
-    return bool(keys) and not keys & (keys - 1) and not keys & META and len({t.device for t in tensors}) == 1
+    types, backends = keys & PRIVATE_TYPES, keys & BACKEND_MASK & ~PRIVATE_TYPES
+    return not backends & (backends - 1) and not types & (types - 1) and not backends & META
 
 
 def _is_on_cpu(args: tuple[Any, ...], facts: Facts) -> bool:

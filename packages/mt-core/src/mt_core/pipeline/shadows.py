@@ -21,15 +21,15 @@ from ..tensor import new_tensor
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-__all__ = ["Shadows", "is_fit"]
+__all__ = ["FIT", "Shadows", "is_fit"]
 
 #: What a tensor may have to be known by its shadow.
-_FIT = FLAGS & ~OTHER_INDEX | BACKEND_MASK & ~META | AUTOGRAD | CONJUGATE | NEGATIVE | PIPELINE | PRIVATE_TYPES
+FIT = FLAGS & ~OTHER_INDEX | BACKEND_MASK & ~META | AUTOGRAD | CONJUGATE | NEGATIVE | PIPELINE | PRIVATE_TYPES
 
 
 def is_fit(tensor: Any) -> bool:
     """Whether a shadow can stand for a tensor: a plain one with memory, on the first device of its type."""
-    return not tensor._keys & ~_FIT
+    return not tensor._keys & ~FIT
 
 
 class Shadows:

@@ -88,6 +88,19 @@ class WaitingArray(HollowArray):
         if self.failure is not None:
             raise RuntimeError(self.failure)
 
+    def is_leaf(self) -> bool:
+        """Whether the tensor will be a leaf."""
+        return self.queue.asked(lambda: self.shadow.is_leaf)  # a view's history may have to be made anew
+
+    def __getattr__(self, name: str) -> Any:
+        """What an array has and a layout has not: asked for by a thread that was about to read the tensor."""
+        if name.startswith("_") or name in WaitingArray.__slots__:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return getattr(self.elements_for("memory")._array, name)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.elements_for("memory")._array.__array__(*args, **kwargs)
+
     def elements_for(self, use: str) -> Any:
         self.settle()
         return self._tensor()

@@ -106,6 +106,13 @@ class Backend(Protocol):
         seen so to be the only ones on theirs are added to in place, and become ``.grad`` without a copy. Default: none
         are.
 
+    fuse : (calls, inputs) -> function or None
+        For chains of elementwise calls in a ``torch.pipeline()``: `calls` is a tuple of
+        `mt_core.plugins.fusion.FusedCall`, `inputs` one of `FusedInput`. The function is given the arrays of the
+        inputs, and which results are wanted (a tuple of positions in `calls`), and returns the arrays of these, in
+        order, in the shape, strides and dtype of their call. None where it does not take the chain. Default: calls are
+        carried out one by one.
+
     What needs one of these and misses it raises an error that says so:
 
     runtime : `mt_core.plugins.runtime.DeviceRuntime` or None
