@@ -12,6 +12,7 @@ from .devices import device as Device
 from .dispatch.dispatcher import check_written, layer_for
 from .dtypes import cpp_type_name, dtype, get_default_dtype, int64, scalar_type_name
 from .formats import layout, strided
+from .hollow import within_reach
 from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, STRIDED
 from .meta_array import HollowArray, contiguous_strides
 from .schema import MISSING
@@ -160,6 +161,7 @@ def set_tensor(self: Any, source: Any, storage_offset: Any, size: Any, stride: A
         sense, and for leaves that require grad, in PyTorch's words.
     """
     read = source if isinstance(source, Tensor) else None
+    within_reach(self)
     if self._keys & FORWARD_GRAD:
         raise NotImplementedError(
             "Trying to use forward AD with set_ that does not support it because it has not been implemented yet.\n"

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..keys import PIPELINE
 from ..state import settle, tls
+from .describing import take_warnings_again
 from .queue import Queue
 from .waiting import slots_answer
 
@@ -80,6 +81,7 @@ class pipeline:
             if not queue.pipelines:
                 tls.pipeline = None
                 slots_answer.__exit__()
+                take_warnings_again()
 
     def flush(self) -> None:
         """Carry out all calls that wait, in order.

@@ -17,6 +17,7 @@ from ..state import tls
 from ..tensor import Tensor
 from ..tensor_types import TENSORS, tensors_in
 from .calls import Call, Facts, Restored, State, at_once, name_in_text
+from .describing import describing, refuse_warnings
 from .plan import planned
 from .shadows import FIT, Shadows, is_fit
 from .waiting import WaitingArray, give_back, hide, hide_state, is_waiting, may_wait, slots_answer, waiting_result
@@ -118,16 +119,20 @@ class Queue:
         return shadow
 
     def _described(self, overload: Overload, args: tuple[Any, ...], facts: Facts) -> Any:
-        """What a call returns of the shadows of its tensors; `_REFUSED` where it raises or changes a layout."""
+        """What a call returns of the shadows of its tensors; `_REFUSED` where it raises, warns or changes a layout."""
         shadows = tuple([_as_shadow(value) for value in args])
         if facts.device >= 0:
             shadows = (*shadows[: facts.device], _META, *shadows[facts.device + 1 :])
         if facts.generator >= 0:
             shadows = (*shadows[: facts.generator], None, *shadows[facts.generator + 1 :])
+        refuse_warnings()
+        describing.active = True
         try:
             result = self.asked(lambda: overload.cache[Resolver.call_keys_of(overload, shadows)](*shadows))
         except Exception:  # noqa: BLE001 - the call is made again, and raises what it has to say
             return _REFUSED
+        finally:
+            describing.active = False
         if not facts.written:
             return result
         written = [t for position in facts.written for t in tensors_in((args[position],))]
