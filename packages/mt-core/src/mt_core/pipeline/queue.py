@@ -10,6 +10,7 @@ from weakref import ref
 
 from ..autograd_state import is_grad_enabled
 from ..cell import Cell
+from ..determinism import DETERMINISM
 from ..devices import backend_key, device
 from ..dispatch.registry import Overload, Resolver
 from ..keys import AUTOGRAD, BACKEND_MASK, META, PRIVATE_TYPES
@@ -77,6 +78,8 @@ class Queue:
             if len(fresh) == len(tensors) and not facts.draws and _need_not_wait(args, facts, fresh):
                 self.count("immediate")
                 return at_once(overload, args)
+            if DETERMINISM.enabled:  # kernels refuse, or warn of, what has no deterministic algorithm
+                return self.carry_out(overload, args)
             if self._is_busy or keys & ~FIT or not _are_together(keys, args, facts) or not self._take_all(fresh):
                 return self.carry_out(overload, args)
             described = self._described(overload, args, facts)
