@@ -51,7 +51,7 @@ def test_doctor_lines_hold_the_reason_and_the_remedy() -> None:
 @pytest.mark.parametrize(
     ("absent", "words"),
     [
-        ("cupy", "CuPy is not installed.*mt-backend-gpu\\[cuda13\\]"),
+        ("cupy", "CuPy is not installed.*pip install cupy-cuda13x"),
         ("mt_backend_cpu", "mt-backend-cpu is not installed"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 __all__ = ["Missing", "what_is_missing"]
 
 _DRIVERS = ("libcuda.so.1", "nvcuda.dll")
-_INSTALL = "python -m pip install 'mt-backend-gpu[cuda13]' (or [cuda12], by the driver that `nvidia-smi` shows)"
+_INSTALL = "pip install cupy-cuda13x (or cupy-cuda12x, by the CUDA version that `nvidia-smi` shows)"
 
 
 class Missing(NamedTuple):
@@ -23,7 +23,7 @@ class Missing(NamedTuple):
 def what_is_missing() -> Missing | None:
     """The first thing that is missing: CuPy, the kernels of mt-backend-cpu, a driver, a device; None where all are."""
     if "cupy" not in sys.modules and importlib.util.find_spec("cupy") is None:
-        return Missing("CuPy is not installed", f"Run {_INSTALL}")
+        return Missing("CuPy is not installed, on which mt-backend-gpu stands", f"Run {_INSTALL}")
     if importlib.util.find_spec("mt_backend_cpu") is None:
         return Missing("mt-backend-cpu is not installed, whose kernels run on CuPy's arrays", "Install mt-backend-cpu")
     try:

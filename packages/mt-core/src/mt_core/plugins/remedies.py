@@ -17,7 +17,7 @@ _NO_KERNELS = "no distribution has kernels for it yet; use device='cpu'"
 #: (group, name) -> what to do, for the plugins that this project provides or will provide.
 REMEDIES = {
     ("mindtorch.backends", "cpu"): from_a_clone("mt-backend-cpu"),
-    ("mindtorch.backends", "cuda"): _NO_KERNELS,
+    ("mindtorch.backends", "cuda"): from_a_clone("mt-backend-cpu", "mt-backend-gpu") + " cupy-cuda13x",
     ("mindtorch.backends", "npu"): _NO_KERNELS,
     ("mindtorch.layers", "autograd"): from_a_clone("mt-autograd"),
 }
