@@ -96,7 +96,6 @@ def test_distributed_is_not_available():
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("jit", "trace"),
         ("jit", "load"),
         ("fx.passes.graph_drawer", "FxGraphDrawer"),
         ("export", "export"),

@@ -93,6 +93,7 @@ _ELSEWHERE = {
     },
     "torch.functional": {"mt_core.api._functions": "stft"},
     "torch.fx.graph": {"mindtorch.fx._codegen": "CodeGen PythonCode _PyTreeCodeGen _PyTreeInfo"},
+    "torch.jit._trace": {"mindtorch.jit._tracer": "TracerWarning"},
     "torch.optim": {
         "mt_nn.optim._adafactor": "Adafactor",
         "mt_nn.optim._muon": "Muon",

@@ -8,6 +8,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from threading import get_ident
 from typing import Any
 
 from mt_core.autograd_state import AutogradState, Creation, is_grad_enabled, no_grad
@@ -50,6 +51,10 @@ __all__ = [
 
 #: Handles functions inside of transforms. It stands above this module, and is loaded where the first of them meets one.
 _INSIDE_OF_TRANSFORMS = "mt_autograd.func.custom_functions"
+
+
+#: Thread -> what makes the calls of functions in its stead: a tracer, to which they are one step.
+watchers: dict[int, Callable[..., Any]] = {}
 
 
 class FunctionCtx:
@@ -346,6 +351,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         RuntimeError, TypeError
             In PyTorch's words, for a ``ctx`` used wrongly.
         """
+        watcher = watchers and watchers.get(get_ident())
+        if watcher:
+            return watcher(cls, args, kwargs)
         separate_setup = cls.setup_context is not Function.setup_context
         args = _bound(cls, args, kwargs, separate_setup)
         if tls.transforms:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["_jit_clear_class_registry", "_jit_get_emit_hooks", "_jit_set_emit_hooks"]
+__all__ = ["_get_tracing_state", "_jit_clear_class_registry", "_jit_get_emit_hooks", "_jit_set_emit_hooks"]
 
 _Hook = Callable[[Any], None] | None
 _hooks: list[_Hook] = [None, None]
@@ -23,3 +23,10 @@ def _jit_get_emit_hooks() -> tuple[_Hook, _Hook]:
 
 def _jit_clear_class_registry() -> None:
     """Forget the classes that were compiled. There are none."""
+
+
+def _get_tracing_state() -> Any:
+    """What records this thread's program for ``torch.jit.trace``, or None."""
+    from ..jit._tracer import current_recorder  # lazy: few programs trace
+
+    return current_recorder()

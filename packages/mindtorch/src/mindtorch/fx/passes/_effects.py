@@ -9,7 +9,7 @@ import mindtorch as torch
 from ..node import Node
 from ..operator_schemas import packet_of
 
-__all__ = ["changes_arguments", "draws_random_numbers"]
+__all__ = ["changes_arguments", "draws_random_numbers", "is_random"]
 
 #: Functions and methods that draw random numbers and are no operators.
 _RANDOM = frozenset(
@@ -35,13 +35,21 @@ def changes_arguments(node: Node) -> bool:
 
 def draws_random_numbers(node: Node) -> bool:
     """Whether a call of a function or method gives something else each time."""
-    if _name(node) in _RANDOM:
+    return is_random(node.target)
+
+
+def is_random(target: Any) -> bool:
+    """Whether a function, or the method of a name, gives something else each time."""
+    if _name_of(target) in _RANDOM:
         return True
-    packet: Any = packet_of(node.target) if callable(node.target) else getattr(torch.ops.aten, str(node.target), None)
+    packet: Any = packet_of(target) if callable(target) else getattr(torch.ops.aten, str(target), None)
     names = packet.overloads() if hasattr(packet, "overloads") else ()
     return any(torch.Tag.nondeterministic_seeded in getattr(packet, name).tags for name in names)
 
 
 def _name(node: Node) -> str:
-    target: Any = node.target
+    return _name_of(node.target)
+
+
+def _name_of(target: Any) -> str:
     return target if isinstance(target, str) else str(getattr(target, "__name__", "?")).partition(".")[0]
