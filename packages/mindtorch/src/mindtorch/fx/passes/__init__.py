@@ -5,5 +5,6 @@ from __future__ import annotations
 from ..._lazy import lazy_submodules
 
 __getattr__, __dir__ = lazy_submodules(
-    __name__, "dialect graph_drawer infra shape_prop split_module tools_common utils"
+    __name__,
+    "dialect graph_drawer graph_manipulation infra operator_support shape_prop split_module tools_common utils",
 )

@@ -13,7 +13,7 @@ from ..graph import Graph
 from ..graph_module import GraphModule
 from ..node import Node
 
-__all__ = ["get_node_target", "is_node_output_tensor", "legalize_graph", "stable_topological_sort"]
+__all__ = ["get_node_target", "is_node_output_tensor", "legalize_graph", "stable_order", "stable_topological_sort"]
 
 CALLABLE_NODE_OPS = {"call_module", "call_function", "call_method"}
 
@@ -72,7 +72,12 @@ def stable_topological_sort(gm: GraphModule) -> GraphModule:
     RuntimeError
         When nodes use one another in a circle.
     """
-    nodes = list(gm.graph.nodes)
+    return _rebuilt(gm, stable_order(gm.graph))
+
+
+def stable_order(graph: Graph) -> list[Node]:
+    """The nodes, each behind what it uses, moved no more than that needs; without those in circles."""
+    nodes = list(graph.nodes)
     place = {node: index for index, node in enumerate(nodes)}
     waiting = {node: len(node.all_input_nodes) for node in nodes}
     ready = [place[node] for node, count in waiting.items() if not count]
@@ -84,7 +89,7 @@ def stable_topological_sort(gm: GraphModule) -> GraphModule:
             waiting[user] -= 1
             if not waiting[user]:
                 heapq.heappush(ready, place[user])
-    return _rebuilt(gm, ordered)
+    return ordered
 
 
 def _rebuilt(gm: GraphModule, ordered: list[Node]) -> GraphModule:

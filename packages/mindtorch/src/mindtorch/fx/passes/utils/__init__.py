@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from ...._lazy import lazy_submodules
 
-__getattr__, __dir__ = lazy_submodules(__name__, "matcher_utils")
+__getattr__, __dir__ = lazy_submodules(__name__, "common fuser_utils matcher_utils")
