@@ -1,5 +1,7 @@
 """Record what PyTorch prints of `fx_programs.py`, traced (``fx_graphs.json``) and split (``fx_splits.json``).
 
+Of the random modules of `fx_random.py` the digests of the texts are stored (``fx_random.json``).
+
 Use: ``make_fx_graphs.py [--check]``.
 """
 
@@ -9,6 +11,7 @@ import json
 import sys
 from pathlib import Path
 
+import fx_random
 import torch
 import torch.fx
 from fx_programs import SPLITS, programs, split_texts, texts
@@ -29,7 +32,9 @@ def record(path: Path, found: dict[str, list[str]]) -> bool:
 
 def main() -> int:
     differ = record(FOLDER / "fx_graphs.json", {name: texts(torch, name) for name in programs(torch)})
-    return differ | record(FOLDER / "fx_splits.json", {name: split_texts(torch, name) for name in SPLITS})
+    differ |= record(FOLDER / "fx_splits.json", {name: split_texts(torch, name) for name in SPLITS})
+    drawn = {str(seed): fx_random.digests(torch, seed) for seed in range(fx_random.COUNT)}
+    return differ | record(FOLDER / "fx_random.json", drawn)
 
 
 if __name__ == "__main__":
