@@ -11,10 +11,12 @@ import pytest
 import mindtorch as torch
 from mindtorch.utils._python_dispatch import TorchDispatchMode
 from mindtorch.utils.checkpoint import (
+    CheckpointError,
     CheckpointPolicy,
     SelectiveCheckpointContext,
     checkpoint,
     create_selective_checkpoint_contexts,
+    set_checkpoint_debug_enabled,
 )
 
 aten = torch.ops.aten
@@ -138,3 +140,50 @@ def test_other_operators_than_the_first_time_are_refused() -> None:
 def test_what_is_no_policy_is_refused(policy: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         create_selective_checkpoint_contexts(policy)
+
+
+# debug=True
+
+
+def differing() -> Callable[[Any], Any]:
+    """A function that does something else the second time."""
+    calls = iter(range(9))
+    return lambda x: x.sin().exp() if next(calls) == 0 else x.sin() * torch.tensor([1.0, 2.0])
+
+
+def refused(**options: Any) -> CheckpointError:
+    x = torch.ones(1, requires_grad=True)
+    with pytest.raises(CheckpointError) as caught:
+        checkpoint(differing(), x, use_reentrant=False, **options).sum().backward()
+    return caught.value
+
+
+def test_both_computations_are_told_where_they_differ() -> None:
+    error = refused(debug=True)
+    words = str(error)
+    assert "You are seeing this error because you passed `debug=True` to checkpoint" in words
+    first, second = words.split("Operations executed during recomputation:")
+    assert "$2: f32[1] = torch._ops.aten.exp.default($1)" in first and "aten.mul.Tensor" in second
+    assert "test_selective_checkpoint.py" in first and "different metadata" in str(error.__cause__)
+
+
+def test_the_setting_goes_before_the_argument() -> None:
+    with set_checkpoint_debug_enabled(True):
+        assert "passed `debug=True`" in str(refused())
+    with set_checkpoint_debug_enabled(False):
+        assert "different metadata" in str(refused(debug=True))
+
+
+def test_debugged_checkpoints_give_the_same_gradients() -> None:
+    x = torch.randn(3, requires_grad=True)
+    checkpoint(lambda x: (x.sin() * x).exp(), x, use_reentrant=False, debug=True).sum().backward()
+    assert torch.allclose(x.grad, torch.autograd.grad((x.sin() * x).exp().sum(), x)[0])
+
+
+def test_where_debug_is_refused() -> None:
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(ValueError, match="Passing `context_fn` or `debug` is only supported when use_reentrant=False"):
+        checkpoint(torch.sin, x, use_reentrant=True, debug=True)
+    contexts = functools.partial(create_selective_checkpoint_contexts, [aten.mm.default])
+    with pytest.raises(ValueError, match="debug=True is incompatible with non-default context_fn"):
+        checkpoint(torch.sin, x, use_reentrant=False, debug=True, context_fn=contexts)

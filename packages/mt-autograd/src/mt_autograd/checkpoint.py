@@ -28,6 +28,7 @@ from mt_core.tensor import Tensor
 from mt_core.thread_state import carried_over
 
 from .api import backward
+from .checkpoint_debug import OperatorLog, explanation
 from .engine import current_task
 from .function import Function
 from .graph import saved_tensors_hooks
@@ -65,6 +66,7 @@ def noop_context_fn() -> Contexts:
 
 class _Settings(threading.local):
     early_stop: bool | None = None
+    debug: bool | None = None
 
 
 _settings = carried_over(_Settings())
@@ -83,10 +85,13 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Debug mode, which is not supported; False and None are accepted."""
-    if enabled:
-        raise NotImplementedError("the debug mode of torch.utils.checkpoint is not supported")
-    yield
+    """Whether errors tell which operators ran in both computations; None leaves it to each call's ``debug``."""
+    previous = _settings.debug
+    _settings.debug = enabled
+    try:
+        yield
+    finally:
+        _settings.debug = previous
 
 
 def checkpoint(
@@ -108,6 +113,8 @@ def checkpoint(
         Returns two context managers, for the first and for the second call. Without reentrance only.
     determinism_check
         ``"default"``: compare shapes, dtypes and devices of what the two calls save; ``"none"``: do not.
+    debug
+        Write down which operators ran in both calls, for the error where they differ. Without reentrance only.
     early_stop
         Stop the second call when all that backward needs is there. Without reentrance only.
 
@@ -118,8 +125,6 @@ def checkpoint(
     CheckpointError
         In backward, where the two calls differ.
     """
-    if debug:
-        raise NotImplementedError("checkpoint(debug=True) is not supported")
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch "
@@ -133,16 +138,25 @@ def checkpoint(
     if use_reentrant:
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-        if context_fn is not noop_context_fn:
+        if context_fn is not noop_context_fn or debug is not False:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve, *args)
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     if _settings.early_stop is not None:
         early_stop = _settings.early_stop
-    return _Frame(
-        function, args, kwargs, preserve, determinism_check == "default", early_stop, context_fn()
-    ).first_call()
+    contexts = _logging_contexts(context_fn) if _is_debugged(debug) else context_fn()
+    return _Frame(function, args, kwargs, preserve, determinism_check == "default", early_stop, contexts).first_call()
+
+
+def _is_debugged(debug: bool) -> bool:
+    return debug if _settings.debug is None else _settings.debug
+
+
+def _logging_contexts(context_fn: Callable[[], Contexts]) -> Contexts:
+    if context_fn is not noop_context_fn:
+        raise ValueError("debug=True is incompatible with non-default context_fn")
+    return OperatorLog(), OperatorLog()
 
 
 def checkpoint_sequential(
@@ -352,6 +366,15 @@ class _Frame:
         return _Held(placeholder, self)  # type: ignore[return-value]
 
     def _fill(self, held: Any) -> Tensor:
+        first, second = self.first_context, self.second_context
+        if not isinstance(first, OperatorLog) or not isinstance(second, OperatorLog):
+            return self._taken(held)
+        try:
+            return self._taken(held)
+        except CheckpointError as error:
+            raise CheckpointError(explanation(first, second)) from error
+
+    def _taken(self, held: Any) -> Tensor:
         placeholder = held.placeholder
         task = current_task()
         key = next(_outside_backward) if task is None else task.id

@@ -45,6 +45,13 @@ derivative(
         grad, self, noise, lower, upper, training, False
     ),
 )
+derivative(
+    "rrelu_with_noise_functional",
+    self=lambda grad, self, result1, lower, upper, training: ops.rrelu_with_noise_backward(
+        grad, self, result1, lower, upper, training, False
+    ),
+    differentiable_outputs=(True, False),
+)
 derivative("glu", self=lambda grad, self, dim: ops.glu_backward(grad, self, dim))
 
 

@@ -758,6 +758,7 @@ __all__ = [
     'rrelu_',
     'rrelu_with_noise',
     'rrelu_with_noise_backward',
+    'rrelu_with_noise_functional',
     'rsqrt',
     'rsqrt_',
     'rsub',
@@ -2947,6 +2948,8 @@ _rrelu_with_noise_packet = packet('rrelu_with_noise', 'activation', ('rrelu_with
 _rrelu_with_noise_kernels = overload('rrelu_with_noise', 'activation').cache
 _rrelu_with_noise_backward_packet = packet('rrelu_with_noise_backward', 'activation', ('rrelu_with_noise_backward',))
 _rrelu_with_noise_backward_kernels = overload('rrelu_with_noise_backward', 'activation').cache
+_rrelu_with_noise_functional_packet = packet('rrelu_with_noise_functional', 'activation', ('rrelu_with_noise_functional',))
+_rrelu_with_noise_functional_kernels = overload('rrelu_with_noise_functional', 'activation').cache
 _rsqrt_packet = packet('rsqrt', 'elementwise', ('rsqrt',))
 _rsqrt_kernels = overload('rsqrt', 'elementwise').cache
 _rsqrt_out_kernels = overload('rsqrt.out', 'elementwise').cache
@@ -27148,6 +27151,51 @@ def rrelu_with_noise_backward(_grad_output=MISSING, _input=MISSING, _noise=MISSI
         ('input', 'noise', 'lower', 'upper', 'training', 'self_is_result'), args, kwargs,
     )
 
+def rrelu_with_noise_functional(_input=MISSING, _noise=MISSING, _lower=MISSING, _upper=MISSING, _training=MISSING, _generator=MISSING, /, more=MISSING, noise=MISSING, lower=MISSING, upper=MISSING, training=MISSING, generator=MISSING, *args, **kwargs):
+    """rrelu_with_noise_functional(input, noise, lower=0.125, upper=0.3333333333333333, training=False, generator=None) -> (Tensor, Tensor)
+
+    `rrelu`, and the slopes."""
+    if _noise is not MISSING:
+        if noise is not MISSING: kwargs['noise'] = noise
+        noise = _noise
+    if _lower is not MISSING:
+        if lower is not MISSING: kwargs['lower'] = lower
+        lower = _lower
+    if _upper is not MISSING:
+        if upper is not MISSING: kwargs['upper'] = upper
+        upper = _upper
+    if _training is not MISSING:
+        if training is not MISSING: kwargs['training'] = training
+        training = _training
+    if _generator is not MISSING:
+        if generator is not MISSING: kwargs['generator'] = generator
+        generator = _generator
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and noise.__class__ in TENSORS
+                and (lower is MISSING or (lower.__class__ in NUMBERS and (lower.__class__ is not int or lower in INTEGERS)))
+                and (upper is MISSING or (upper.__class__ in NUMBERS and (upper.__class__ is not int or upper in INTEGERS)))
+                and (training is MISSING or training.__class__ is bool)
+                and (generator is MISSING or generator is None)
+            ):
+                return _rrelu_with_noise_functional_kernels[_input._keys | noise._keys | tls.mode](
+                    _input,
+                    noise,
+                    0.125 if lower is MISSING else lower,
+                    0.3333333333333333 if upper is MISSING else upper,
+                    False if training is MISSING else training,
+                    None if generator is MISSING else generator,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        rrelu_with_noise_functional, _rrelu_with_noise_functional_packet, (_input, _noise, _lower, _upper, _training, _generator),
+        (more, noise, lower, upper, training, generator),
+        ('noise', 'lower', 'upper', 'training', 'generator'), args, kwargs,
+    )
+
 def rsqrt(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
     """rsqrt(input, *, out=None) -> Tensor
 
@@ -33448,6 +33496,7 @@ NAMESPACES = {
         ('replication_pad3d_backward', 'replication_pad3d_backward'),
         ('resize', 'resize'),
         ('rrelu_with_noise_backward', 'rrelu_with_noise_backward'),
+        ('rrelu_with_noise_functional', 'rrelu_with_noise_functional'),
         ('sigmoid_backward', 'sigmoid_backward'),
         ('silu_backward', 'silu_backward'),
         ('slice', 'slice'),

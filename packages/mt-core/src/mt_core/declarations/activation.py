@@ -171,6 +171,11 @@ family.composite(
     "training=False, Generator? generator=None) -> Tensor",
     namespace=NN, variants="function", doc="`rrelu`, which leaves the slopes in `noise`.",
 )  # fmt: skip
+family.composite(
+    "rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
+    "training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)",
+    variants="", doc="`rrelu`, and the slopes.",
+)  # fmt: skip
 
 
 # Others

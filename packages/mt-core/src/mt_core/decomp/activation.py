@@ -93,6 +93,13 @@ def rrelu_with_noise(self: Any, noise: Any, lower: Any, upper: Any, training: bo
     return self * noise
 
 
+@composite("rrelu_with_noise_functional", explicit=True)
+def rrelu_with_noise_functional(self: Any, noise: Any, *rest: Any) -> Any:
+    """self, noise (*S) -> result (*S), slopes (*S)."""
+    slopes = noise.clone()
+    return ops.rrelu_with_noise(self, slopes, *rest), slopes
+
+
 @composite("rrelu_with_noise_backward", explicit=True)
 def rrelu_with_noise_backward(
     grad_output: Any, self: Any, noise: Any, lower: Any, upper: Any, training: bool, self_is_result: bool

@@ -45,7 +45,8 @@ _FUNCTIONAL = {
     "bernoulli_.Tensor": "bernoulli.Tensor", "bernoulli_.float": "bernoulli.p", "cauchy_": "cauchy", "copy_": "copy",
     "exponential_": "exponential", "fill_.Scalar": "fill.Scalar", "fill_.Tensor": "fill.Tensor",
     "geometric_": "geometric", "log_normal_": "log_normal", "normal_": "normal_functional", "random_": "random",
-    "random_.from": "random.from", "random_.to": "random.to", "uniform_": "uniform", "zero_": "zero",
+    "random_.from": "random.from", "random_.to": "random.to", "rrelu_with_noise": "rrelu_with_noise_functional",
+    "uniform_": "uniform", "zero_": "zero",
 }  # fmt: skip
 #: Operators that write one value everywhere: several indices may reach one element.
 _OF_ONE_VALUE = frozenset(("fill_.Scalar", "fill_.Tensor", "zero_"))
@@ -221,8 +222,9 @@ def _written(overload: Overload, args: tuple[Any, ...], scope: Scope) -> Any:
         return _relaid_in_place(args[0], form, args[1:], scope)
     is_out = overload.declaration.form == "out"
     given = [value for i, value in enumerate(args) if not (is_out and i in positions)]
-    results = _called_below(form, tuple(given[: len(form.schema.arguments)]), scope)
+    results = _called_as_parts(form, tuple(given[: len(form.schema.arguments)]), scope)
     found = list(results) if isinstance(results, (tuple, list)) else [results]
+    returned, found = found[: len(found) - len(targets)], found[len(found) - len(targets) :]
     for at, (target, result) in enumerate(zip(targets, found, strict=True)):
         if is_out:
             _put_out(overload, positions[min(at, len(positions) - 1)], target, result, scope)
@@ -231,7 +233,22 @@ def _written(overload: Overload, args: tuple[Any, ...], scope: Scope) -> Any:
                 overlap_guard(overload.declaration)(target)
             check_inplace_result(target, result.shape, result._dtype, bool(form.declaration.exact_out))
             _put(target, result, scope)
-    return _handed_over(overload, args, positions)
+    return _made_functional(returned[0], scope) if returned else _handed_over(overload, args, positions)
+
+
+def _called_as_parts(form: Overload, args: tuple[Any, ...], scope: Scope) -> Any:
+    """The results below, of an operator or of the operators that it is taken apart into."""
+    if parts_above(form) is None:
+        return _called_below(form, args, scope)
+    with scope.again():
+        results = form.call(*args)
+    return _value_of(results, scope)
+
+
+def _value_of(result: Any, scope: Scope) -> Any:
+    if isinstance(result, (tuple, list)):
+        return [_value_of(item, scope) for item in result]
+    return result._array.value if is_functional(result, scope) else result
 
 
 def _written_outside(overload: Overload, args: tuple[Any, ...], scope: Scope) -> Any:

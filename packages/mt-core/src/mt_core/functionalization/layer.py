@@ -50,6 +50,9 @@ class ByHand:
     def below(self) -> AbstractContextManager[Any]:
         return excluding(_ABOVE)
 
+    def again(self) -> AbstractContextManager[Any]:
+        return excluding(_ABOVE & ~FUNCTIONALIZE)
+
     def resized(self, tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
         return resized(tensor, shape, strides, self)
 

@@ -37,6 +37,9 @@ class Scope(Protocol):
     def below(self) -> AbstractContextManager[Any]:
         """What is called in it is called on values."""
 
+    def again(self) -> AbstractContextManager[Any]:
+        """What is called in it comes by again."""
+
     def resized(self, tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
         """``resize_`` of one of its tensors."""
 
@@ -146,7 +149,8 @@ class FunctionalArray(HollowArray):
         self.generation = self.storage.generation
 
     def elements_for(self, use: str) -> Tensor:
-        return super().elements_for(use) if use == "memory" else self.value
+        """The value; what is written to its memory by other means than operators is not noted."""
+        return self.value
 
     def resized(self, tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
         """``resize_`` of the tensor whose insides these are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import textwrap
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .. import python_dispatch
@@ -44,6 +44,9 @@ class FunctionalizeInterpreter(Interpreter):
 
     def below(self) -> AbstractContextManager[Any]:
         return below(self)
+
+    def again(self) -> AbstractContextManager[Any]:
+        return nullcontext()
 
     def process(self, overload: Overload, args: tuple[Any, ...]) -> Any:
         parts = parts_above(overload)
