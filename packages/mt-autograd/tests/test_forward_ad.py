@@ -19,6 +19,7 @@ from mt_core.dispatch.registry import find_overload
 from mt_core.keys import FORWARD_GRAD
 from mt_core.testing.namespace import namespace
 from mt_core.testing.sample import declared_operators
+from mt_core.transforms.vmapping import vmap
 
 torch: Any = namespace(autograd=mt_autograd)
 
@@ -337,3 +338,12 @@ def test_a_rule_that_says_nothing_is_refused() -> None:
         wrong = Rule("sin", rule.formulas, (), "SinBackward0", None, forward)
         with pytest.raises(ValueError, match="which says nothing|is not in list|asks for 'weight'"):
             tangent_rule(wrong, overload)
+
+
+def test_duals_of_lanes_are_refused():
+    """A level that is opened by hand does not see tangents below ``vmap``: they would be lost in silence."""
+    x = torch.ones(3)
+    with fw.dual_level():
+        for function in (lambda d: fw.make_dual(x, d), lambda d: fw.make_dual(d, x), lambda d: fw.make_dual(d, d)):
+            with pytest.raises(RuntimeError, match="Batching rule not implemented for aten::_make_dual"):
+                vmap(function)(torch.eye(3))

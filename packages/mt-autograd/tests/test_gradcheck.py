@@ -18,6 +18,7 @@ from mt_autograd.gradcheck import (
     gradcheck,
     gradgradcheck,
 )
+from mt_core.transforms.batched import BatchedArray
 
 both = pytest.mark.parametrize("fast_mode", [False, True], ids=["by elements", "along a direction"])
 
@@ -180,3 +181,36 @@ def test_jacobians_by_forward_mode() -> None:
     for bad, words in [({"create_graph": True}, "create_graph=True"), ({"vectorize": False}, "isonly implemented")]:
         with pytest.raises(NotImplementedError, match=words):
             jacobian(function, (x, y), **{**options, **bad})
+
+
+def test_batches_of_directions_are_checked():
+    x = mt.tensor([[0.3, -1.2, 2.0]], dtype=mt.float64, requires_grad=True)
+    y = mt.tensor([0.5, 0.25, 4.0], dtype=mt.float64, requires_grad=True)
+    assert gradcheck(
+        lambda a, b: ((a * b).sin(), b.sum()), (x, y), check_forward_ad=True, check_batched_forward_grad=True
+    )
+
+
+def test_tangents_that_are_wrong_under_vmap_are_found():
+    x = mt.tensor([0.3, -1.2], dtype=mt.float64, requires_grad=True)
+
+    class Wrong(Function):
+        @staticmethod
+        def forward(x):
+            return x.clone()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return tangent * (2 if isinstance(tangent._array, BatchedArray) else 1)
+
+    assert gradcheck(Wrong.apply, (x,), check_forward_ad=True)
+    with pytest.raises(GradcheckError, match="batched"):
+        gradcheck(Wrong.apply, (x,), check_forward_ad=True, check_batched_forward_grad=True)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import mt_core as torch
+from mt_autograd import tangents
 from mt_autograd.function import Function
 from mt_autograd.grad_mode import set_multithreading_enabled
 from mt_autograd.graph import saved_tensors_hooks
@@ -92,3 +93,15 @@ def test_no_thread_is_made_where_none_is_permitted() -> None:
         x = torch.tensor(25.0, requires_grad=True)
         _nested(lambda: found.append(threading.current_thread()))(x).sum().backward()
     assert found == [threading.current_thread()]
+
+
+def test_what_hides_tangents_goes_along() -> None:
+    """A backward that runs below a level of forward mode sees no tangents of that level, in whatever thread it is."""
+    level = tangents.enter_level()
+    try:
+        dual = tangents.make_dual(torch.ones(2), torch.ones(2), level)
+        with tangents.below(level):
+            assert in_another_thread(lambda: tangents.tangent_of(dual * 2, level)) is None
+        assert in_another_thread(lambda: tangents.tangent_of(dual * 2, level)) is not None
+    finally:
+        tangents.exit_level(level)

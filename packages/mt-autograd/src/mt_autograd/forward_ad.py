@@ -11,6 +11,7 @@ from mt_core.autograd_state import _GradSwitch
 from mt_core.keys import FORWARD_GRAD
 from mt_core.state import tls
 from mt_core.tensor import Tensor
+from mt_core.transforms.batched import hidden_from
 
 from . import tangents
 
@@ -64,7 +65,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     Raises
     ------
     RuntimeError
-        Outside of a level; for tensors of different shapes, and one that has a tangent.
+        Outside of a level; for tensors of different shapes, one that has a tangent, and those that differ between the
+        lanes of a ``vmap``, where ``torch.func.jvp`` is the way.
     ValueError
         For numbers that are neither real nor complex.
     """
@@ -76,6 +78,10 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     for role, given in (("primal", tensor), ("tangent", tangent)):
         if not (given.is_floating_point() or given.is_complex()):
             raise ValueError(f"Expected {role} to be floating point or complex, but got: {given.dtype}")
+    if hidden_from(tensor) or hidden_from(tangent):
+        raise RuntimeError(
+            "Batching rule not implemented for aten::_make_dual; the fallback path doesn't work on out= or view ops."
+        )
     return tangents.make_dual(tensor, tangent, _number)
 
 

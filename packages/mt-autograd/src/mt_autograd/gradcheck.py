@@ -84,13 +84,14 @@ def gradcheck(
     if check_batched_forward_grad:
         if not check_forward_ad:
             raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-        raise NotImplementedError("gradcheck(check_batched_forward_grad=True) is not supported")
     if masked:
         raise NotImplementedError("gradcheck(masked=True) is not supported: there are no sparse tensors")
     check = _Check(func, inputs, eps, atol, rtol)
     try:
         if check_forward_ad:
             check.tangents(fast_mode, check_undefined_grad)
+            if check_batched_forward_grad:
+                check.batched_tangents()
         if check_backward_ad:
             check.gradients(fast_mode, nondet_tol, check_grad_dtypes)
             if check_undefined_grad:
@@ -379,6 +380,23 @@ class _Check:
                 raise _undefined_error(
                     "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
                 )
+
+    def batched_tangents(self) -> None:
+        """A batch of directions must give the batch of tangents."""
+        check = ForwardCheck(self.outputs_of, self.inputs, self.checked, self.eps)
+        for x in self.checked:
+            directions = ops.stack([_random_gradient(x, False, self.generator) for _ in range(2)])
+            try:
+                for batch, *single in check.batches(x, directions):
+                    if not _close(batch, ops.stack(single), self.atol, self.rtol):
+                        raise GradcheckError("For input, batched tangents differ from the tangents one by one.")
+            except RuntimeError as error:
+                if isinstance(error, GradcheckError):
+                    raise
+                raise GradcheckError(
+                    f"While computing batched gradients, got: {error}\n\n\ngradcheck failed while testing batched "
+                    "gradient computation with forward-mode AD."
+                ) from error
 
     def batched_gradients(self) -> None:
         """A batch of gradients must give the batch of results."""

@@ -11,8 +11,10 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 from mt_core.tensor import Tensor
+from mt_core.transforms.vmapping import vmap
 
 from . import tangents
+from .func.directions import jvp
 
 __all__ = ["ForwardCheck"]
 
@@ -76,6 +78,18 @@ class ForwardCheck:
                 ops.stack([found[nr].reshape(-1) for found, _ in rows]),
                 ops.stack([wanted[nr].reshape(-1) for _, wanted in rows]),
             )
+
+    def batches(self, x: Tensor, directions: Tensor) -> Iterator[tuple[Tensor, ...]]:
+        """Per output the tangents along a batch of directions of one input: together under ``vmap``, then each."""
+
+        def moved(value: Tensor) -> tuple[Tensor, ...]:
+            return tuple(self.outputs_of(*[value if x is other else other for other in self.inputs]))
+
+        def along(direction: Tensor) -> tuple[Tensor, ...]:
+            tangents_of: tuple[Tensor, ...] = jvp(moved, (x.detach(),), (direction,))[1]
+            return tangents_of
+
+        return zip(vmap(along)(directions), *[along(direction) for direction in directions], strict=True)
 
     def undefined(self) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
         """For each input the tangents along it, where the others have zeros, and where they have no tangent."""

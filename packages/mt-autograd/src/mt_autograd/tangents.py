@@ -40,6 +40,7 @@ from mt_core.dispatch.registry import overload
 from mt_core.keys import CONJUGATE, FORWARD_GRAD, NEGATIVE, STRIDED
 from mt_core.state import tls
 from mt_core.tensor import Tensor
+from mt_core.thread_state import carried_over
 from mt_core.transforms.batched import hidden_from
 
 __all__ = [
@@ -87,7 +88,7 @@ class _View(threading.local):
         self.limit = math.inf
 
 
-_view = _View()
+_view = carried_over(_View())
 
 
 @cache

@@ -62,6 +62,10 @@ from ._dispatch_keys import _len_torch_dispatch_stack as _len_torch_dispatch_sta
 from ._dispatch_keys import _PreserveDispatchKeyGuard as _PreserveDispatchKeyGuard
 from ._dispatch_keys import _SetExcludeDispatchKeyGuard as _SetExcludeDispatchKeyGuard
 from ._dispatch_questions import *  # noqa: F403 - every name of it
+from ._dual_levels import _enter_dual_level as _enter_dual_level
+from ._dual_levels import _exit_dual_level as _exit_dual_level
+from ._dual_levels import _is_fwd_grad_enabled as _is_fwd_grad_enabled
+from ._dual_levels import _set_fwd_grad_enabled as _set_fwd_grad_enabled
 from ._jit import _get_tracing_state as _get_tracing_state
 from ._jit import _jit_clear_class_registry as _jit_clear_class_registry
 from ._jit import _jit_get_emit_hooks as _jit_get_emit_hooks

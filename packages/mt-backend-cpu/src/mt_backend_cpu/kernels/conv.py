@@ -1,4 +1,4 @@
-"""Convolutions over NumPy: sliding windows as the rows of one matrix product per group."""
+"""Convolutions over NumPy: sliding windows as the rows of a matrix product; groups as a stack of matrices."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ def windows(array: np.ndarray, kernel_size: Ints, stride: Ints, dilation: Ints) 
 
 #: Bytes of the matrix of all windows; a larger one is made in blocks.
 _LARGEST = 1 << 30
+#: Bytes of the windows of those groups that are multiplied at once.
+_TOGETHER = 1 << 19
 
 
 def _correlate(x: np.ndarray, w: np.ndarray, stride: Ints, dilation: Ints, groups: int) -> np.ndarray:
@@ -50,23 +52,47 @@ def _correlate(x: np.ndarray, w: np.ndarray, stride: Ints, dilation: Ints, group
     sizes = view.shape[2 : 2 + spatial]
     if not n or not channels:  # without channels, the result has none either
         return np.empty((n, w.shape[0] if channels else 0, *sizes), x.dtype)
-    per_group = channels // groups
-    bytes_of_place = n * math.prod(sizes[1:]) * per_group * math.prod(kernel_size) * x.itemsize
+    bytes_of_place = n * math.prod(sizes[1:]) * (channels // groups) * math.prod(kernel_size) * x.itemsize
     at_once = max(1, _LARGEST // max(1, bytes_of_place))
     if at_once < sizes[0]:
         return _in_blocks(x, w, stride, dilation, groups, at_once)
-    outputs = w.shape[0] // groups
-    out = np.empty((n, groups, outputs, math.prod(sizes) if groups > 1 else 0), x.dtype)
+    if groups > 1:
+        return _correlate_groups(x, w, stride, dilation, groups)
+    outputs = w.shape[0]
     order = (0, *range(2, 2 + spatial), 1, *range(2 + spatial, 2 + 2 * spatial))
-    for g in range(groups):
-        part = view[:, g * per_group : (g + 1) * per_group]
-        rows = part.transpose(order).reshape(n * math.prod(sizes), per_group * math.prod(kernel_size))
-        product = rows @ w[g * outputs : (g + 1) * outputs].reshape(outputs, rows.shape[1]).T
-        if groups == 1:
-            if math.prod(sizes) == 1 or outputs == 1:
-                return product.reshape(n, outputs, *sizes)
-            return np.moveaxis(product.reshape(n, *sizes, outputs), -1, 1)
-        out[:, g] = product.reshape(n, math.prod(sizes), outputs).transpose(0, 2, 1)
+    rows = view.transpose(order).reshape(n * math.prod(sizes), channels * math.prod(kernel_size))
+    product = rows @ w.reshape(outputs, rows.shape[1]).T
+    if math.prod(sizes) == 1 or outputs == 1:
+        return product.reshape(n, outputs, *sizes)
+    return np.moveaxis(product.reshape(n, *sizes, outputs), -1, 1)
+
+
+def _correlate_groups(x: np.ndarray, w: np.ndarray, stride: Ints, dilation: Ints, groups: int) -> np.ndarray:
+    """`_correlate` of several groups: a stack of products of weights (O/G, C/G K) and windows (C/G K, N T).
+
+    As many groups are taken at a time as fit a cache. Windows are copied in runs: along the places T, or along the
+    kernel K where that is wider, as in the gradient of weights.
+    """
+    n, spatial = x.shape[0], w.ndim - 2
+    per_group, outputs = x.shape[1] // groups, w.shape[0] // groups
+    view = windows(x.reshape(n, groups, per_group, *x.shape[2:]), w.shape[2:], stride, dilation)
+    sizes = view.shape[3 : 3 + spatial]
+    of_places, of_kernel = range(3, 3 + spatial), range(3 + spatial, 3 + 2 * spatial)
+    along_places = sizes[-1] >= w.shape[-1]
+    view = view.transpose(1, *((2, *of_kernel, 0, *of_places) if along_places else (0, *of_places, 2, *of_kernel)))
+    inner, places = per_group * math.prod(w.shape[2:]), math.prod(sizes)
+    factors = w.reshape(groups, outputs, inner)
+    out = np.empty((n, groups, outputs, places), x.dtype)
+    at_once = max(1, _TOGETHER // max(1, inner * n * places * x.itemsize))
+    for first in range(0, groups, at_once):
+        chosen = slice(first, min(first + at_once, groups))
+        count = chosen.stop - first
+        if along_places:
+            columns = view[chosen].reshape(count, inner, n * places)
+        else:
+            columns = view[chosen].reshape(count, n * places, inner).swapaxes(1, 2)
+        product = factors[chosen] @ columns
+        out[:, chosen] = product.reshape(count, outputs, n, places).transpose(2, 0, 1, 3)
     return out.reshape(n, w.shape[0], *sizes)
 
 

@@ -17,6 +17,7 @@ from ..number_range import check_factor, check_number
 from ..promotion import result_type_of
 from ..shape_rules.matmul import check_expandable
 from ..state import tls
+from ..transforms.batched import hidden_from
 
 _mm = overload("mm", "matmul").cache
 _SUMMED = Supported("addmm_impl_cpu_", INTEGERS | FLOATS | COMPLEX)
@@ -221,5 +222,6 @@ def kron(self: Any, other: Any) -> Any:
     right = other.reshape([n for size in b for n in (1, size)])
     product = left * right
     sizes = [n * m for n, m in zip(a, b, strict=True)]
-    product.detach().view(sizes)  # refuses strides that do not merge, which the product has from its factors
+    if not hidden_from(product):  # how the lanes of `vmap` lie is nobody's affair
+        product.detach().view(sizes)  # refuses strides that do not merge, which the product has from its factors
     return ops._unsafe_view(product, sizes)
