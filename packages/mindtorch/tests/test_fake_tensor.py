@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import mindtorch as torch
+from mindtorch._functorch import config as functorch_config
+from mindtorch._prims_common import compare_tensor_meta
 from mindtorch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -20,9 +22,11 @@ from mindtorch._subclasses.fake_tensor import (
     FakeTensor,
     FakeTensorDeviceMismatchError,
     FakeTensorMode,
+    MetadataMismatchError,
     UnsupportedOperatorException,
     unset_fake_temporarily,
 )
+from mindtorch.fx.passes.fake_tensor_prop import FakeTensorProp
 from mt_core import pytree
 from mt_core.autograd_state import no_grad
 from mt_core.block import block_of
@@ -295,6 +299,60 @@ def test_what_is_not_there_is_refused_by_name():
         FakeTensorMode(shape_env=object())
     with pytest.raises(AssertionError, match="must be 'meta', got cpu"):
         FakeTensor(FakeTensorMode(), torch.ones(2), "cpu")
+
+
+def test_numbers_in_the_place_of_tensors_are_known():
+    with FakeTensorMode():
+        assert torch.div(7, 2, rounding_mode="trunc").item() == 3
+        assert torch.zeros(()).constant is None
+
+
+def test_fake_results_are_compared_with_real_ones():
+    x = torch.rand(3, 4)
+    with torch._subclasses.CrossRefFakeMode():
+        y = torch.nn.functional.layer_norm(x.t(), (3,)).relu()[1:]
+        x.add_(1)
+        x[x > 0].nonzero()
+    assert y.shape == (3, 3)
+    with torch.library._scoped_library("cross_ref_tests", "DEF") as library:
+        library.define("wrong(Tensor x) -> Tensor")
+        library.impl("wrong", lambda x: x + 1, "CPU")
+        torch.library.register_fake("cross_ref_tests::wrong", lambda x: x.new_empty(1), lib=library)
+        with torch._subclasses.CrossRefFakeMode(), pytest.raises(MetadataMismatchError, match="Shapes"):
+            torch.ops.cross_ref_tests.wrong(x)
+
+
+def test_nodes_of_a_graph_are_told_of_fake_results():
+    graph = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()))
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    result = FakeTensorProp(graph, mode).propagate(torch.ones(5, 4))
+    assert isinstance(result, FakeTensor) and result.fake_mode is mode
+    assert [tuple(n.meta["val"].shape) for n in graph.graph.nodes] == [(5, 4), (5, 3), (5, 3), (5, 3)]
+    assert next(iter(graph.graph.nodes)).meta["tensor_meta"].shape == (5, 4)
+
+
+def test_settings(monkeypatch):
+    monkeypatch.setattr(functorch_config, "fake_tensor_allow_meta", False)
+    with FakeTensorMode(), pytest.raises(AssertionError, match="meta"):
+        torch.ones(1, device="meta")
+    monkeypatch.undo()
+    with FakeTensorMode():
+        assert torch.ones(1, device="meta").is_meta
+    with pytest.raises(NotImplementedError, match="propagate_real_tensors"):
+        functorch_config.fake_tensor_propagate_real_tensors = True
+
+
+def test_metadata_is_compared():
+    a = torch.ones(2, 3)
+    compare_tensor_meta(a, FakeTensorMode().from_tensor(a), check_strides=True)
+    compare_tensor_meta(torch.ones(1, 3).t(), torch.ones(3, 1), check_strides=True)
+    for other in (torch.ones(3), a.double(), torch.ones(2, 3, device="meta")):
+        with pytest.raises(AssertionError, match="are not equal"):
+            compare_tensor_meta(a, other)
+    with pytest.raises(RuntimeError, match="Stride mismatch"):
+        compare_tensor_meta(a, torch.ones(3, 2).t(), check_strides=True)
+    with pytest.raises(RuntimeError, match="Conj mismatch"):
+        compare_tensor_meta(torch.ones(1, dtype=torch.complex64), torch.ones(1, dtype=torch.complex64).conj())
 
 
 def test_the_page_runs():

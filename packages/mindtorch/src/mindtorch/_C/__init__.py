@@ -9,6 +9,7 @@ import mindtorch._C._functions as _functions  # noqa: F401 - an attribute of thi
 from mt_core.api import _functions as _VariableFunctionsClass  # noqa: F401 - pickles reach operators by it
 from mt_core.autograd_state import is_grad_enabled as is_grad_enabled
 from mt_core.autograd_state import set_grad_enabled as _switch_grad
+from mt_core.block import block_of
 from mt_core.determinism import DETERMINISM
 from mt_core.errors import LinAlgError as _LinAlgError
 from mt_core.overrides import pop_mode, push_mode
@@ -96,6 +97,11 @@ __all__ = [
     "_push_on_torch_function_stack",
     "_set_grad_enabled",
 ]
+
+
+def _storage_id(tensor: Any) -> int:
+    """A number that tensors have in common which lie on one storage."""
+    return id(block_of(tensor))
 
 
 def _set_grad_enabled(mode: bool) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import unittest
+import unittest.mock
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from mt_core import Tensor, float32
+from mt_core.api import _functions as ops
 
 from .backends.registry import lookup_backend
 
-__all__ = ["CompileCounter", "CompileCounterWithBackend", "EagerAndRecordGraphs"]
+__all__ = [
+    "CompileCounter", "CompileCounterWithBackend", "EagerAndRecordGraphs", "make_test_cls_with_patches", "rand_strided",
+]  # fmt: skip
 
 _CALLS = ("call_function", "call_method", "call_module")
 
@@ -66,3 +73,42 @@ class EagerAndRecordGraphs:
         """Keep a graph, and return its ``forward``."""
         self.graphs.append(gm)
         return gm.forward
+
+
+def rand_strided(
+    size: Sequence[int], stride: Sequence[int], dtype: Any = float32, device: Any = "cpu", extra_size: int = 0
+) -> Tensor:
+    """A tensor of a shape and strides, of normal numbers; integers are cut off, truth values all one.
+
+    Parameters
+    ----------
+    extra_size
+        How many elements there are behind the last one.
+    """
+    needed = extra_size + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    drawn = dtype if dtype.is_floating_point or dtype.is_complex else float32
+    memory = ops.randn((max(needed, 1),), dtype=drawn, device=device).to(dtype)
+    return memory.as_strided(tuple(size), tuple(stride))
+
+
+def make_test_cls_with_patches(
+    cls: type, cls_prefix: str, fn_suffix: str, *patches: tuple[Any, str, Any], xfail_prop: str | None = None,
+    decorator: Callable[[Any], Any] = lambda function: function,
+) -> type:  # fmt: skip
+    """A class of tests with those of another one, each run with attributes of objects set to other values.
+
+    Parameters
+    ----------
+    patches
+        Object, name of its attribute, value.
+    xfail_prop
+        An attribute of those tests that are expected to fail.
+    """
+    members = {name: value for name, value in vars(cls).items() if not name.startswith("test_")}
+    for name in (name for name in dir(cls) if name.startswith("test_")):
+        test = getattr(cls, name)
+        for patched, attribute, value in patches:
+            test = unittest.mock.patch.object(patched, attribute, value)(test)
+        test = unittest.expectedFailure(test) if xfail_prop is not None and hasattr(test, xfail_prop) else test
+        members[f"{name}{fn_suffix}"] = decorator(test)
+    return type(f"{cls_prefix}{cls.__name__}", cls.__bases__, members)

@@ -7,6 +7,8 @@ from types import ModuleType
 
 from mt_library.custom_ops import ALIASING
 
+from .._subclasses._devices import SETTINGS
+
 
 class _Config(ModuleType):
     """The settings as attributes."""
@@ -19,6 +21,35 @@ class _Config(ModuleType):
     @check_custom_op_aliasing.setter
     def check_custom_op_aliasing(self, checked: bool) -> None:
         ALIASING.checked = checked
+
+    @property
+    def fake_tensor_allow_meta(self) -> bool:
+        """Whether there are fake tensors of the device meta."""
+        return SETTINGS.allows_meta
+
+    @fake_tensor_allow_meta.setter
+    def fake_tensor_allow_meta(self, allowed: bool) -> None:
+        SETTINGS.allows_meta = allowed
+
+    @fake_tensor_allow_meta.deleter
+    def fake_tensor_allow_meta(self) -> None:
+        SETTINGS.allows_meta = True
+
+    @property
+    def fake_tensor_propagate_real_tensors(self) -> bool:
+        """Whether fake tensors carry real ones along: they do not.
+
+        Raises
+        ------
+        NotImplementedError
+            When it is set to True.
+        """
+        return False
+
+    @fake_tensor_propagate_real_tensors.setter
+    def fake_tensor_propagate_real_tensors(self, propagated: bool) -> None:
+        if propagated:
+            raise NotImplementedError("fake_tensor_propagate_real_tensors: fake tensors carry no real ones along")
 
 
 sys.modules[__name__].__class__ = _Config

@@ -12,9 +12,18 @@ from mt_core.tensor import Tensor
 
 from ._errors import FakeTensorDeviceMismatchError
 
-__all__ = ["normalized", "on_meta", "place_of"]
+__all__ = ["SETTINGS", "normalized", "on_meta", "place_of"]
 
 _META = Device("meta")
+
+
+class _Settings:
+    """What programs may choose (``torch._functorch.config``)."""
+
+    allows_meta = True
+
+
+SETTINGS = _Settings()
 
 #: Operators that take tensors of several devices: copies go from one to another, and what lies on the CPU may index,
 #: or be a part of, a tensor elsewhere. Their result is where their first tensor is.
@@ -40,7 +49,16 @@ def place_of(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], fakes: It
     ------
     FakeTensorDeviceMismatchError
         For tensors of several devices, numbers that are tensors on the CPU aside.
+    AssertionError
+        For the device meta, where the settings do not allow it.
     """
+    place = _place_of(func, args, kwargs, fakes)
+    if place.type == "meta" and not SETTINGS.allows_meta:
+        raise AssertionError("device type must not be `meta`: fake_tensor_allow_meta is off")
+    return place
+
+
+def _place_of(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], fakes: Iterable[Tensor]) -> Device:
     tensors = list(fakes)
     several = func._schema.name.partition("::")[2] in _SEVERAL
     common = tensors[0].device if tensors and several else _common_device(tensors)

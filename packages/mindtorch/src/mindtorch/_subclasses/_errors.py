@@ -7,7 +7,7 @@ from typing import Any
 
 __all__ = [
     "DataDependentOutputException", "DynamicOutputShapeException", "FakeTensorDeviceMismatchError",
-    "UnsupportedFakeTensorException", "UnsupportedOperatorException",
+    "MetadataMismatchError", "UnsupportedFakeTensorException", "UnsupportedOperatorException",
 ]  # fmt: skip
 
 
@@ -37,6 +37,14 @@ class UnsupportedOperatorException(RuntimeError):
     """Nothing says what an operator returns but the operator itself."""
 
     func: Any
+
+
+class MetadataMismatchError(RuntimeError):
+    """A fake tensor is not what the real one is."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class FakeTensorDeviceMismatchError(RuntimeError):

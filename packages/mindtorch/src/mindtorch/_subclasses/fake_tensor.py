@@ -16,6 +16,7 @@ from ._errors import (
     DataDependentOutputException,
     DynamicOutputShapeException,
     FakeTensorDeviceMismatchError,
+    MetadataMismatchError,
     UnsupportedFakeTensorException,
     UnsupportedOperatorException,
 )
@@ -24,13 +25,14 @@ from .meta_utils import FakeTensorConverter
 
 __all__ = [
     "DataDependentOutputException", "DynamicOutputShapeException", "FakeCopyMode", "FakeTensor",
-    "FakeTensorConverter", "FakeTensorDeviceMismatchError", "FakeTensorMode", "UnsupportedFakeTensorException",
-    "UnsupportedOperatorException", "get_plain_tensors", "is_fake", "maybe_get_fake_mode", "unset_fake_temporarily",
+    "FakeTensorConverter", "FakeTensorDeviceMismatchError", "FakeTensorMode", "MetadataMismatchError",
+    "UnsupportedFakeTensorException", "UnsupportedOperatorException", "get_plain_tensors", "is_fake",
+    "maybe_get_fake_mode", "unset_fake_temporarily",
 ]  # fmt: skip
 
 for _class in (
     DataDependentOutputException, DynamicOutputShapeException, FakeTensor, FakeTensorDeviceMismatchError,
-    UnsupportedFakeTensorException, UnsupportedOperatorException,
+    MetadataMismatchError, UnsupportedFakeTensorException, UnsupportedOperatorException,
 ):  # fmt: skip
     _class.__module__ = __name__
 

@@ -10,17 +10,14 @@ from mt_core.pytree import tree_map_only
 from mt_core.tensor_types import tensors_in
 
 from ..utils._python_dispatch import TorchDispatchMode
-from .fake_tensor import FakeTensorMode
+from .fake_tensor import (
+    DynamicOutputShapeException,
+    FakeTensorMode,
+    MetadataMismatchError,
+    UnsupportedFakeTensorException,
+)
 
 __all__ = ["CrossRefFakeMode", "MetadataMismatchError"]
-
-
-class MetadataMismatchError(RuntimeError):
-    """A result on fake tensors is not what the result on real ones is."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 class CrossRefFakeMode(TorchDispatchMode):
@@ -55,12 +52,10 @@ class CrossRefFakeMode(TorchDispatchMode):
         kwargs = kwargs or {}
         if self.ignore_op_fn(func):
             return func(*args, **kwargs)
-        mode = FakeTensorMode()
-        fakes = tree_map_only(Tensor, mode.from_tensor, (tuple(args), dict(kwargs)))
-        with mode:
-            fake = func(*fakes[0], **fakes[1])
+        faked = _faked(func, args, kwargs)
         real = func(*args, **kwargs)
-        self._compare(func, (args, kwargs), real, fakes, fake)
+        if faked is not None:
+            self._compare(func, (args, kwargs), real, *faked)
         return real
 
     def _compare(self, func: Any, given: Any, real: Any, fakes: Any, fake: Any) -> None:
@@ -75,6 +70,17 @@ class CrossRefFakeMode(TorchDispatchMode):
             fact = _difference(one, other, self.check_strides)
             if fact is not None:
                 raise MetadataMismatchError(f"{where}mismatched tensor metadata{at}: {fact}")
+
+
+def _faked(func: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
+    """Fake arguments, and what they give; None where the shape of that depends on elements."""
+    mode = FakeTensorMode()
+    try:
+        fakes = tree_map_only(Tensor, mode.from_tensor, (tuple(args), dict(kwargs)))
+        with mode:
+            return fakes, func(*fakes[0], **fakes[1])
+    except (DynamicOutputShapeException, UnsupportedFakeTensorException):
+        return None
 
 
 def _flat(given: Any) -> list[Tensor]:

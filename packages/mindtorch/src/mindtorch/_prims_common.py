@@ -1,0 +1,45 @@
+"""``torch._prims_common``: what is known of tensors without their elements, compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core import Tensor
+from mt_core.formats import contiguous_format, memory_format
+from mt_core.layout import suggested_format
+
+__all__ = ["compare_tensor_meta", "suggest_memory_format"]
+
+
+def suggest_memory_format(x: Tensor) -> memory_format:
+    """The format that results of operators on a tensor have: channels last, or contiguous."""
+    return suggested_format(x) or contiguous_format
+
+
+def compare_tensor_meta(
+    a: Tensor, b: Tensor, check_sizes: bool = True, check_strides: bool = False, *, check_conj: bool = True
+) -> None:
+    """Refuse tensors of different shape, dtype, device, and of other strides in dimensions with several indices.
+
+    Raises
+    ------
+    AssertionError
+        For what is no tensor, and for different shapes, dtypes and devices.
+    RuntimeError
+        For different strides, and where only one is conjugated or negated.
+    """
+    for value in (a, b):
+        if not isinstance(value, Tensor):
+            raise AssertionError(f"expected a tensor, got {type(value)}")
+    facts = ("dtype", "device", *(["shape"] if check_sizes else []))
+    for fact in facts:
+        if getattr(a, fact) != getattr(b, fact):
+            raise AssertionError(f"{fact}: {getattr(a, fact)} and {getattr(b, fact)} are not equal!")
+    if check_strides and a.numel() and _counting(a) != _counting(b):
+        raise RuntimeError(f"Stride mismatch! Strides are {a.stride()} and {b.stride()}!")
+    if check_conj and (a.is_conj(), a.is_neg()) != (b.is_conj(), b.is_neg()):
+        raise RuntimeError("Conj mismatch! One of the tensors is conjugated or negated, and the other is not")
+
+
+def _counting(tensor: Any) -> tuple[int, ...]:
+    return tuple(step for size, step in zip(tensor.shape, tensor.stride(), strict=True) if size > 1)
