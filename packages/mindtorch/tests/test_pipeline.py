@@ -540,6 +540,42 @@ def test_the_meta_device_has_nothing_to_wait_for() -> None:
     assert pipeline.flushes == 1
 
 
+def test_warnings_are_given_once_and_where_the_call_stands() -> None:
+    out = torch.zeros(2)
+    with warnings.catch_warnings(record=True) as caught, torch.pipeline() as pipeline:
+        warnings.simplefilter("always")
+        x = torch.ones(3) + 1
+        torch.add(x, 1, out=out)
+        assert [str(w.message)[:44] for w in caught] == ["An output with one or more elements was resi"]
+        assert in_thread(lambda: warnings.warn("of another thread", stacklevel=1)) is None
+        assert pipeline.immediate == 1
+    assert out.tolist() == [3, 3, 3]
+    assert len(caught) == 2
+    assert not any("_Refused" in repr(entry) for entry in warnings.filters)
+
+
+def test_deterministic_algorithms_are_asked_for_where_a_call_stands() -> None:
+    unpool = nn.MaxUnpool1d(3)
+    x, indices = torch.ones(1, 1, 2), torch.zeros(1, 1, 2, dtype=torch.int64)
+    with torch.pipeline():
+        before = unpool(x, indices)
+        torch.use_deterministic_algorithms(True)
+        try:
+            with pytest.raises(RuntimeError, match="deterministic"):
+                unpool(x, indices)
+        finally:
+            torch.use_deterministic_algorithms(False)
+    assert before.shape == (1, 1, 6)
+
+
+@pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode, torch.pipeline])
+def test_zeros_are_zero_bytes_in_every_mode(context: Callable[[], Any]) -> None:
+    with context():
+        made = torch.zeros(3, dtype=torch.float8_e8m0fnu)
+        near = [made.new_zeros(2), torch.zeros_like(made), torch.zeros(2, dtype=made.dtype, device="cpu")]
+    assert [t.view(torch.uint8).tolist() for t in near] == [[0, 0], [0, 0, 0], [0, 0]]
+
+
 # Threads and processes
 
 

@@ -1,9 +1,12 @@
-"""Random programs cannot tell that they run inside of a pipeline (`pipeline_programs`)."""
+"""Programs cannot tell that they run inside of a pipeline: random ones (`pipeline_programs`) and recorded ones."""
 
 from __future__ import annotations
 
+import json
+import sys
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +18,18 @@ from mt_core.testing.proofs import registered_proof
 from . import pipeline_programs
 from .everyday_programs import PROGRAMS
 
+_SNAPSHOTS = Path(__file__).parent / "snapshots"
+sys.path.insert(0, str(_SNAPSHOTS))
+
+from describing import outcome  # noqa: E402
+
 registered_proof("boxed")
+_RECORDED = [
+    program
+    for answers in json.loads((_SNAPSHOTS / "programs.json").read_text()).values()
+    for program in answers
+    if "dual_level" not in program  # those that fail leave the level to the programs after them
+]
 
 
 @pytest.fixture(autouse=True)
@@ -56,3 +70,16 @@ def test_programs_of_every_day_give_what_they_give_without_a_pipeline(
     with torch.pipeline():
         found = program(device)
     assert repr(found) == repr(wanted)
+
+
+@pytest.mark.parametrize("first", range(8))
+def test_recorded_programs_give_what_they_give_without_a_pipeline(first: int) -> None:
+    """Every 80th of them from each start; values, layouts, errors and warnings."""
+    differing = []
+    for program in _RECORDED[first * 10 :: 80]:
+        expected = outcome(torch, program)
+        with torch.pipeline():
+            found = outcome(torch, program)
+        if found != expected:
+            differing.append((program, found, expected))
+    assert differing == []

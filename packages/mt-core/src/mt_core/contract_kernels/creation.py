@@ -154,6 +154,10 @@ def _filled_anew(shape: Ints, d: dtype, where: device | None, like: Tensor | Non
     result = allocate(shape, d, where, None, like)
     keys = result._keys
     backend = BACKENDS.get(keys & BACKEND_MASK)
+    zeros_of = getattr(backend, "zeros", None)
+    if number == 0 and zeros_of is not None and not keys & OTHER_INDEX:
+        result._array = zeros_of(tuple(result._array.shape), d)  # zero bytes, in dtypes without a zero too
+        return result
     fill = getattr(backend, "fill", None)
     if fill is None or not _is_one(d):
         return _filled(result, number)
