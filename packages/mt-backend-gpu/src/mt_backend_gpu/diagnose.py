@@ -7,6 +7,8 @@ from typing import Any
 
 import cupy
 
+from .compiled import nvrtc
+from .compiled.on_cupy import available
 from .report import last_run
 
 __all__ = ["lines"]
@@ -38,5 +40,6 @@ def lines() -> list[tuple[str, str]]:
         ("runtime", f"CUDA {_version(_api.runtimeGetVersion())}"),
         ("CuPy", cupy.__version__),
         ("cuDNN", cudnn),
+        ("own kernels", "compiled at first use" if available() else f"not used: there is no NVRTC, {nvrtc.REMEDY}"),
         ("verified", last_run()),
     ]

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["CompileError", "Compiled", "architectures", "compile_source", "library", "version"]
+__all__ = ["REMEDY", "CompileError", "Compiled", "architectures", "compile_source", "library", "version"]
 
 REMEDY = "pip install nvidia-cuda-nvrtc (CUDA 13) or nvidia-cuda-nvrtc-cu12"
 

@@ -178,7 +178,7 @@ BINARY(threshold_backward, b <= n[0] ? (C)0 : a)
 BINARY(leaky_relu_backward, b > (C)0 ? a : a * n[0])
 BINARY(hardtanh_backward, b <= n[0] || b >= n[1] ? (C)0 : a)
 BINARY(hardswish_backward, b <= (C)-3 ? (C)0 : b < (C)3 ? a * (b / (C)3 + (C)0.5) : a)
-BINARY(hardsigmoid_backward, b > (C)-3 && b < (C)3 ? a / (C)6 : (C)0)
+BINARY(hardsigmoid_backward, b > (C)-3 && b < (C)3 ? a * (C)(1.0f / 6.0f) : (C)0)
 struct silu_backward {
     template <class C> static DEVICE C of(C a, C b, const C*) {
         C s = (C)1 / ((C)1 + exp(-b));
