@@ -75,3 +75,15 @@ for _name, _functor in {
     "sin": "sin_", "cos": "cos_", "reciprocal": "reciprocal", "erf": "erf_",
 }.items():  # fmt: skip
     one_operand(_name, _functor)
+
+
+def three_operands(name: str) -> None:
+    """Enter an operator of three operands and a factor."""
+
+    @compiled(name, accepts=_FLOATING)
+    def run(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+        return pointwise(machine(), name, self, tensor1, tensor2, numbers=(value,))
+
+
+for _name in ("addcmul", "addcdiv"):
+    three_operands(_name)

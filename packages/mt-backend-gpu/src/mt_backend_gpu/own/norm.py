@@ -1,4 +1,4 @@
-"""layer_norm, forward and backward: one launch, and two or three for its gradients."""
+"""layer_norm and group_norm, forward and backward: one launch, and two or three for their gradients."""
 
 from __future__ import annotations
 
@@ -44,4 +44,28 @@ def native_layer_norm_backward(
     return norm.layer_norm_backward(
         machine(), row_major(grad_out), row_major(input), columns, row_major(mean), row_major(rstd), row_major(weight),
         bias, wanted, shape=tuple(normalized_shape),
+    )  # fmt: skip
+
+
+@compiled("native_group_norm", accepts=Accepts(dtypes=_SINGLE, also=_some))
+def native_group_norm(
+    input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Any, Any, Any]:
+    """input (N, C, *), weight (C,), bias (C,) -> result (N, C, *), mean (N, G), 1/deviation (N, G)."""
+    array = row_major(input)
+    out, mean, scale = norm.group_norm(machine(), array, group, row_major(weight), row_major(bias), eps)
+    return out, mean.reshape(N, group), scale.reshape(N, group)
+
+
+@compiled(
+    "native_group_norm_backward",
+    accepts=Accepts(dtypes=_SINGLE, also=lambda grad_out, input, *rest: input._array.size > 0),
+)
+def native_group_norm_backward(
+    grad_out: Any, input: Any, mean: Any, rstd: Any, weight: Any, N: int, C: int, HxW: int, group: int, output_mask: Any
+) -> tuple[Any, Any, Any]:
+    """grad_out and input (N, C, *), mean and rstd (N, G), weight (C,) -> gradients of input, weight (C,), bias (C,)."""
+    return norm.group_norm_backward(
+        machine(), row_major(grad_out), row_major(input), group, row_major(mean), row_major(rstd), row_major(weight),
+        tuple(output_mask),
     )  # fmt: skip
