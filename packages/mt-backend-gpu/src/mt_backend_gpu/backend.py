@@ -10,9 +10,11 @@ import cupy
 import numpy
 
 from mt_core.checks.memory import refuse_size
+from mt_core.dispatch.elementwise import number_array
 from mt_core.dispatch.registry import load_family
-from mt_core.dtypes import ALL_DTYPES, bfloat16, dtype, float16
+from mt_core.dtypes import ALL_DTYPES, bfloat16, dtype, float16, float32
 from mt_core.plugins.protocols import CONTRACT
+from mt_core.plugins.runtime import PARTS
 
 from .convert import cast
 from .memory import address_of, carrier, flat_bytes, on_memory
@@ -23,6 +25,7 @@ __all__ = ["HELD", "GpuBackend"]
 
 #: The dtypes of tensors on the device.
 HELD = frozenset((*(d for d in ALL_DTYPES if d.native), bfloat16, float16))
+_HALVES = frozenset((bfloat16, float16))
 #: As many as CuPy's arrays have.
 _MOST_DIMENSIONS = 32
 
@@ -71,11 +74,19 @@ class GpuBackend:
         """A driver does not survive a fork: whatever would reach the device is refused in the child."""
         for name in _REACHING:
             setattr(self, name, _refuse_fork)
+        for part in PARTS.values():
+            for name in part:
+                if hasattr(self.runtime, name):
+                    setattr(self.runtime, name, _refuse_fork)
 
     def diagnose(self) -> list[tuple[str, str]]:
         from .diagnose import lines  # lazy: only `mindtorch doctor` asks
 
         return lines()
+
+    def number(self, value: Any, dtype: dtype) -> Any:
+        """A number beside an array, by value: beside half types in float32, as PyTorch's CUDA kernels take it."""
+        return number_array(value, float32 if dtype in _HALVES else dtype)[()]
 
     # Memory
 

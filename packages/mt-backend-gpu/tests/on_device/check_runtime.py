@@ -210,6 +210,14 @@ def test_floating_point_becomes_integers_as_on_a_device() -> None:
         assert x.to(torch.int32).tolist() == [1, -1, 2**31 - 1, 2**31 - 1, -(2**31), 0]
 
 
+def test_numbers_beside_half_types_are_not_rounded_first() -> None:
+    if torch.cuda.get_device_name() == "Fake device":  # where the shared kernels compute, as on the CPU
+        return
+    x = torch.tensor([0.1, 2048.0], dtype=torch.float16, device="cuda")
+    assert (x * 70000.0).tolist() == [7000.0, float("inf")] and (x / 70000.0).tolist()[1] == 0.0292510986328125
+    assert (x - 2049).tolist()[1] == -1.0
+
+
 def test_any_over_no_dimension_is_a_truth_value() -> None:
     x = torch.tensor([[0, 1], [2, 3]], dtype=torch.uint8, device="cuda")
     assert torch.any(x, ()).tolist() == torch.any(x.cpu(), ()).tolist()
