@@ -306,6 +306,7 @@ def test_three_levels() -> None:
 REFUSED = {
     "_batch_norm_backward", "_embedding_bag_forward_only", "_functional_assert_async.msg", "_lstm_gates_backward",
     "bernoulli.p", "binomial", "native_channel_shuffle", "native_group_norm_backward", "native_layer_norm_backward",
+    "resize",
 }  # fmt: skip
 #: Operators without a result, or with one that is no number.
 NUMBERLESS = {
@@ -347,3 +348,18 @@ def test_duals_of_lanes_are_refused():
         for function in (lambda d: fw.make_dual(x, d), lambda d: fw.make_dual(d, x), lambda d: fw.make_dual(d, d)):
             with pytest.raises(RuntimeError, match="Batching rule not implemented for aten::_make_dual"):
                 vmap(function)(torch.eye(3))
+
+
+def test_detaching_in_place_takes_tangents_away():
+    with fw.dual_level():
+        dual = fw.make_dual(torch.ones(2), torch.ones(2)).clone()
+        assert fw.unpack_dual(dual).tangent is not None
+        dual.detach_()
+        assert fw.unpack_dual(dual).tangent is None and fw.unpack_dual(dual * 2).tangent is None
+
+
+def test_a_tangent_with_a_tangent_is_refused():
+    with fw.dual_level():
+        dual = fw.make_dual(torch.ones(2), torch.ones(2))
+        with pytest.raises(RuntimeError, match="itself has a forward gradient at the same level"):
+            fw.make_dual(torch.ones(2), dual)

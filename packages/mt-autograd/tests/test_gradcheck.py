@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import mt_core as mt
+from mt_autograd import forward_ad
 from mt_autograd.function import Function
 from mt_autograd.functional import hessian, jacobian
 from mt_autograd.gradcheck import (
@@ -214,3 +215,16 @@ def test_tangents_that_are_wrong_under_vmap_are_found():
     assert gradcheck(Wrong.apply, (x,), check_forward_ad=True)
     with pytest.raises(GradcheckError, match="batched"):
         gradcheck(Wrong.apply, (x,), check_forward_ad=True, check_batched_forward_grad=True)
+
+
+def test_a_function_sees_the_level_that_it_is_checked_at():
+    x = mt.tensor([0.3, -1.2], dtype=mt.float64, requires_grad=True)
+
+    def wrong_at_a_level(x):
+        if forward_ad._current_level < 0:
+            return x * 2
+        primal, tangent = forward_ad.unpack_dual(x)
+        return forward_ad.make_dual(primal, tangent * 1.1) * 2
+
+    with pytest.raises(GradcheckError, match="Jacobian computed with forward mode mismatch"):
+        gradcheck(wrong_at_a_level, (x,), check_forward_ad=True)

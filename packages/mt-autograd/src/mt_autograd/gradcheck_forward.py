@@ -13,7 +13,7 @@ from mt_core.api import _functions as ops
 from mt_core.tensor import Tensor
 from mt_core.transforms.vmapping import vmap
 
-from . import tangents
+from . import forward_ad, tangents
 from .func.directions import jvp
 
 __all__ = ["ForwardCheck"]
@@ -41,13 +41,14 @@ class ForwardCheck:
         self.eps = eps
 
     def along(self, directions: Sequence[Tensor | None]) -> list[Tensor]:
-        """The tangents of the outputs, where the checked inputs have these tangents; None is no tangent at all."""
-        level = tangents.enter_level()
-        try:
+        """The tangents of the outputs, where the checked inputs have these tangents; None is no tangent at all.
+
+        The function sees the level as one that a program has opened, ``torch.autograd.forward_ad.dual_level``.
+        """
+        with forward_ad.dual_level():
+            level = forward_ad._number
             outputs = self.outputs_of(*self._dual_inputs(directions, level))
             found = [tangents.unpack(y, level) for y in outputs]
-        finally:
-            tangents.exit_level(level)
         return [ops.zeros_like(y).detach() if t is None else t.detach() for y, t in found]
 
     def _dual_inputs(self, directions: Sequence[Tensor | None], level: int) -> list[Any]:

@@ -207,12 +207,16 @@ def make_dual(primal: Tensor, tangent: Tensor, level: int) -> Tensor:
     Raises
     ------
     RuntimeError
-        In PyTorch's words, for another shape, and where the tensor has a tangent there.
+        In PyTorch's words, for another shape, and where the tensor or the tangent has a tangent there.
     """
     if tangent_of(primal, level) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
             "supported."
+        )
+    if tangent_of(tangent, level) is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
         )
     refuse_other_shape(primal, tangent)
     with below(level):

@@ -294,7 +294,7 @@ class AutogradMembers:
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def detach_(self) -> Any:
-        """Cut this tensor from its history, in place.
+        """Cut this tensor from its history and from its tangents, in place.
 
         Raises
         ------
@@ -312,8 +312,10 @@ class AutogradMembers:
         if state is not None:
             state.grad_fn, state.output_nr = None, 0
             state.requires_grad = state.retains_grad = False
+            if self._keys & FORWARD_GRAD:
+                state.tangents.clear()
         required_grad = self._keys & AUTOGRAD
-        self._keys &= ~AUTOGRAD
+        self._keys &= ~(AUTOGRAD | FORWARD_GRAD)
         if required_grad and self._cell is not None:  # type: ignore[attr-defined]
             _layer().follow_base(self)
         return self
