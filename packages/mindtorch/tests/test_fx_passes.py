@@ -1,7 +1,5 @@
 """Passes over graphs: what they change is what they say, and the values stay."""
 
-from __future__ import annotations
-
 import operator
 
 import pytest
@@ -9,11 +7,14 @@ import pytest
 import mindtorch as torch
 from mindtorch import fx, nn
 from mindtorch.fx.experimental import const_fold
+from mindtorch.fx.experimental.graph_gradual_typechecker import GraphTypeChecker, broadcast_types
 from mindtorch.fx.experimental.rewriter import RewritingTracer
 from mindtorch.fx.passes import tools_common
 from mindtorch.fx.passes.dialect.common.cse_pass import CSEPass, get_CSE_banned_ops
 from mindtorch.fx.passes.infra.pass_base import PassBase, PassResult
 from mindtorch.fx.passes.infra.pass_manager import PassManager, pass_result_wrapper, this_before_that_pass_constraint
+from mindtorch.fx.passes.shape_prop import ShapeProp
+from mindtorch.fx.tensor_type import Dyn, TensorType, is_consistent, is_more_precise
 
 
 class Constants(nn.Module):
@@ -225,3 +226,56 @@ def test_functions_of_nn_look_at_the_name_that_tracers_exchange(monkeypatch):
     monkeypatch.setattr(functional, "has_torch_function", lambda values: False)
     with pytest.raises(fx.proxy.TraceError, match="control flow"):
         fx.symbolic_trace(functional.dropout)
+
+
+def test_types_are_as_precise_as_what_is_known():
+    assert TensorType[1, Dyn] == TensorType((1, Dyn))
+    assert repr(TensorType((1, Dyn))) == "TensorType[(1, Dyn)]"
+    assert is_consistent(TensorType((1, 2, 3)), TensorType((1, Dyn, 3)))
+    assert not is_consistent(TensorType((1, 2)), TensorType((1, 3)))
+    assert is_more_precise(TensorType((1, 2)), TensorType((1, Dyn)))
+    assert not is_more_precise(TensorType((1, Dyn)), TensorType((1, 2)))
+    assert broadcast_types(TensorType((1, 2, 3, Dyn)), TensorType((2, 3, 4))) == (
+        TensorType((1, 2, 3, Dyn)), TensorType((1, 2, 3, 4)),
+    )  # fmt: skip
+
+
+class Layers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.relu = nn.Conv2d(3, 6, 5, stride=2, padding=1), nn.BatchNorm2d(6), nn.ReLU()
+        self.pool, self.linear = nn.MaxPool2d(3, 2, ceil_mode=True), nn.Linear(7, 5)
+        self.adaptive = nn.AdaptiveAvgPool2d((None, 4))
+
+    def forward(self, x: TensorType((2, 3, 31, 30))):
+        out: TensorType((2, 6, Dyn, Dyn)) = self.relu(self.norm(self.conv(x)))
+        out = self.adaptive(self.linear(self.pool(out + out)))
+        return torch.reshape(torch.transpose(torch.flatten(out, 1), 0, 1), [-1, 4])
+
+
+def test_types_that_are_found_are_the_shapes():
+    tracer = RewritingTracer()
+    graph = tracer.trace(Layers())
+    traced = fx.GraphModule(tracer.root, graph)
+    assert GraphTypeChecker({}, traced).type_check()
+    ShapeProp(traced).propagate(torch.randn(2, 3, 31, 30))
+    for node in traced.graph.nodes:
+        assert is_consistent(node.type, TensorType(tuple(node.meta["tensor_meta"].shape))), node
+    assert [n.type for n in traced.graph.nodes if n.target == "adaptive"] == [TensorType((2, 6, 7, 4))]
+
+
+@pytest.mark.parametrize(
+    ("shape", "function", "error"),
+    [
+        ((1, 5), lambda x: torch.reshape(x, [1, 2, 3]), TypeError),
+        ((1, 4), lambda x: torch.reshape(x, [2]), TypeError),
+        ((1, 5), lambda x: torch.transpose(x, 0, 7), TypeError),
+        ((1, 5), lambda x: torch.exp(x), RuntimeError),
+        ((2, 3), lambda x: x + torch.transpose(x, 0, 1), TypeError),
+    ],
+)
+def test_types_that_do_not_fit_are_refused(shape, function, error):
+    traced = fx.symbolic_trace(function)
+    next(iter(traced.graph.nodes)).type = TensorType(shape)
+    with pytest.raises(error):
+        GraphTypeChecker({}, traced).type_check()

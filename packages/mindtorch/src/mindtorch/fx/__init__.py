@@ -43,7 +43,7 @@ __all__ = [
 _submodule, _names = lazy_submodules(
     __name__,
     """_pytree _symbolic_trace experimental graph graph_module immutable_collections interpreter node
-    operator_schemas passes proxy subgraph_rewriter traceback""",
+    operator_schemas passes proxy subgraph_rewriter tensor_type traceback annotate""",
 )
 
 

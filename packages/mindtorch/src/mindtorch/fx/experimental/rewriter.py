@@ -1,6 +1,7 @@
 """``torch.fx.experimental.rewriter``: assert statements of a program as steps of its graph."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import inspect
@@ -65,7 +66,9 @@ def _compiled(definition: ast.FunctionDef, fn: FunctionType) -> Any:
     outer = ast.parse(f"def outer({', '.join(enclosed)}):\n    pass\n    return {definition.name}")
     outer.body[0].body[0] = definition  # type: ignore[attr-defined]
     space: dict[str, Any] = {}
-    exec(compile(ast.fix_missing_locations(outer), fn.__code__.co_filename, "exec"), fn.__globals__, space)  # noqa: S102 - a program's own text
+    future = fn.__code__.co_flags & __future__.annotations.compiler_flag  # as where it was written, not as here
+    code = compile(ast.fix_missing_locations(outer), fn.__code__.co_filename, "exec", future, dont_inherit=True)
+    exec(code, fn.__globals__, space)  # noqa: S102 - a program's own text
     return space["outer"](**enclosed)
 
 
