@@ -173,6 +173,17 @@ def test_what_asks_of_the_graph_has_nodes_made() -> None:
             assert not waits(y)
 
 
+def test_nodes_that_a_program_holds_see_what_was_written() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x.exp()
+    node = y.grad_fn
+    for question in (lambda: node._saved_result, lambda: node(torch.ones(2))):
+        with torch.pipeline(), torch.no_grad():
+            y.mul_(2)
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                question()
+
+
 # Memory
 
 

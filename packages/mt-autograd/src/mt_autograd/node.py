@@ -21,6 +21,7 @@ from mt_core.dtypes import dtype
 from mt_core.hooks import RemovableHandle
 from mt_core.keys import AUTOGRAD, BACKEND_MASK, CPU
 from mt_core.size import Size
+from mt_core.state import unqueued
 
 from .accumulation import accumulate
 
@@ -204,7 +205,8 @@ class Node:
         wanted = sum(self._can_have_gradient(nr) for nr in range(1 + len(self.more_outputs)))
         if len(grads) != wanted:
             raise TypeError(f"expected {wanted} arguments, got {len(grads)} instead")
-        results = tuple(self.apply(list(grads), None))
+        with unqueued():
+            results = tuple(self.apply(list(grads), None))
         return results[0] if len(results) == 1 else results
 
     def _can_have_gradient(self, output_nr: int) -> bool:

@@ -9,6 +9,7 @@ from mt_core.api import _functions as ops
 from mt_core.autograd_state import is_grad_enabled
 from mt_core.keys import STRIDED
 from mt_core.spec import Spec
+from mt_core.state import settle
 from mt_core.tensor import Tensor
 
 from .node import LEAF, NO_EDGE, AccumulateGrad, Edge, Node, OutputSpec, device_of_keys, output_spec
@@ -211,6 +212,7 @@ class OperatorNode(Node):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def _kept_value(self, wanted: str) -> Any:
+        settle()
         for i, slot in enumerate(self.plan.saved):
             if slot.name == wanted:
                 if self.saved is None:
