@@ -250,18 +250,6 @@ def test_a_schema_must_agree_with_what_is_said_to_be_written():
         library.custom_op("tests::disagree", lambda x: None, mutates_args={"x"}, schema="(Tensor x) -> Tensor")
 
 
-UNSUPPORTED = {
-    "register_vmap": (None,),
-}
-
-
-@pytest.mark.parametrize("name", UNSUPPORTED)
-def test_what_is_not_supported_says_so(sin, name):
-    for register in (getattr(sin, name), lambda *args: getattr(library, name)(sin, *args)):
-        with pytest.raises(NotImplementedError, match=f"{name}: .*tests::sin"):
-            register(*UNSUPPORTED[name])
-
-
 def test_triton_is_not_supported():
     with pytest.raises(NotImplementedError, match="Triton"):
         library.triton_op("tests::triton", mutates_args=())

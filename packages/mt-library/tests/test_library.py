@@ -223,8 +223,8 @@ def test_errors_of_registrations(lib, scale):
         lib.impl("scale", 5, "CPU")
     with pytest.raises(RuntimeError, match="could not parse dispatch key: XX"):
         lib.impl("scale", by_factor, "XX")
-    with pytest.raises(NotImplementedError, match="kernels cannot be registered for the dispatch key Functionalize"):
-        lib.impl("scale", by_factor, "Functionalize")
+    with pytest.raises(NotImplementedError, match="kernels cannot be registered for the dispatch key FuncTorchBatched"):
+        lib.impl("scale", by_factor, "FuncTorchBatched")
     with pytest.raises(RuntimeError, match="operator lib_tests::missing does not exist"):
         lib.impl("missing", by_factor, "CPU")
     with pytest.raises(RuntimeError, match="with the same name and overload name multiple times"):

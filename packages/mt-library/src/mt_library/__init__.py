@@ -4,6 +4,7 @@ from mt_library.custom_ops import CustomOpDef as CustomOpDef
 from mt_library.custom_ops import custom_op as custom_op
 from mt_library.fake import get_ctx as get_ctx
 from mt_library.library import Library as Library
+from mt_library.library import _impls as _impls
 from mt_library.library import _scoped_library as _scoped_library
 from mt_library.library import define as define
 from mt_library.library import fallthrough_kernel as fallthrough_kernel

@@ -4,7 +4,7 @@ import functools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 from mt_core import Tensor
 from mt_core.cell import cell_of
@@ -278,17 +278,19 @@ class CustomOpDef:
                 )
         return self._recorded(*args, **kwargs)
 
-    # What has no counterpart here
+    # Transforms, modes, autocast
 
-    def register_vmap(self, func: Callable[..., Any] | None = None) -> NoReturn:
-        """Refuse: there is no batching of custom operators.
+    def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
+        """Register what the operator does to batched arguments; without the function, a decorator.
 
-        Raises
-        ------
-        NotImplementedError
-            Always.
+        See `mt_library.register_vmap`.
         """
-        raise NotImplementedError(f"register_vmap: torch.vmap does not batch custom operators ({self._qualname})")
+
+        def register(rule: Callable[..., Any]) -> Callable[..., Any]:
+            self._lib.enter_vmap_rule(self._operator, rule)
+            return rule
+
+        return register if func is None else register(func)
 
     def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Callable[..., Any] | None = None, /) -> Any:
         """Register what a class of tensors or modes does with the operator; without the function, a decorator.

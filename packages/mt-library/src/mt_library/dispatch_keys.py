@@ -5,12 +5,29 @@ from __future__ import annotations
 from mt_core import device
 from mt_core.devices import backend_key, device_type_of, third_party_keys
 from mt_core.dispatch.dispatcher import backend_key_of
-from mt_core.keys import AUTOGRAD, BACKENDS, CPU, CUDA, GRAD_OFF, META, NPU, PRIVATE
+from mt_core.keys import (
+    ADINPLACE_OR_VIEW,
+    AUTOCAST,
+    AUTOGRAD,
+    BACKENDS,
+    CONJUGATE,
+    CPU,
+    CUDA,
+    FORWARD_GRAD,
+    FUNCTION_TRANSFORM,
+    FUNCTIONALIZE,
+    GRAD_OFF,
+    META,
+    NEGATIVE,
+    NPU,
+    PRIVATE,
+    PYTHON,
+)
 from mt_core.state import mode_triple
 
 __all__ = [
-    "ANY_DEVICE", "AUTOGRAD_OF_ALL", "COMPOSITE", "check_key", "core_keys", "has_device_kernel", "is_device_key",
-    "is_key", "key_of_device_type", "keys_by_priority",
+    "ANY_DEVICE", "AUTOGRAD_OF_ALL", "COMPOSITE", "LAYER_KEYS", "TRANSFORM_KEYS", "check_key", "core_keys",
+    "has_device_kernel", "is_device_key", "is_key", "key_of_device_type", "keys_by_priority",
 ]  # fmt: skip
 
 #: The key of kernels written in other operators: they differentiate by their parts.
@@ -46,6 +63,28 @@ _KEYS_WITHOUT_SLOT = frozenset(
     Tracer Undefined VmapMode ZeroTensor
     """.split()
 )
+
+
+#: Keys that no tensor here has: kernels for them are kept, and never run.
+_OF_NO_TENSOR = frozenset(
+    name
+    for name in _KEYS_WITHOUT_SLOT
+    if name.startswith(("Sparse", "Quantized", "NestedTensor"))
+    or name
+    in "AutogradNestedTensor AutogradOther AutogradPrivateUse2 AutogradPrivateUse3 PrivateUse2 PrivateUse3 "
+    "CompositeImplicitAutogradNestedTensor ZeroTensor Undefined".split()
+)
+#: Key -> the core's key of the layer before which its kernels run.
+_LAYERS = {"Conjugate": CONJUGATE, "Negative": NEGATIVE, "Functionalize": FUNCTIONALIZE, "Python": PYTHON}
+#: Keys that every call comes by below autograd, in this order.
+_OF_EVERY_CALL = ("ADInplaceOrView", "BackendSelect")
+_AUTOCAST_KEYS = frozenset(name for name in _KEYS_WITHOUT_SLOT if name.startswith("Autocast"))
+_TAKEN = _OF_NO_TENSOR | _AUTOCAST_KEYS | frozenset((*_LAYERS, *_OF_EVERY_CALL))
+
+#: The core's keys of layers at which kernels of libraries count.
+LAYER_KEYS = (*_LAYERS.values(), AUTOCAST)
+#: Those above which an operator that is written in others is taken apart.
+TRANSFORM_KEYS = (FUNCTION_TRANSFORM, FORWARD_GRAD)
 
 
 def _backend_name(key: int) -> str:
@@ -93,7 +132,7 @@ def check_key(name: str) -> None:
     NotImplementedError
         For a key of PyTorch at which nothing can be registered here.
     """
-    if name in _KEYS_WITHOUT_SLOT:
+    if name in _KEYS_WITHOUT_SLOT - _TAKEN:
         raise NotImplementedError(f"kernels cannot be registered for the dispatch key {name}")
     if not is_key(name):
         raise RuntimeError(f"could not parse dispatch key: {name}")
@@ -105,8 +144,12 @@ def _backends_named(name: str) -> list[int]:
 
 def core_keys(name: str) -> list[int]:
     """The core's keys at which a registration for a dispatch key may count."""
-    if name in (COMPOSITE, ANY_DEVICE, AUTOGRAD_OF_ALL):
+    if name == COMPOSITE:
+        return [*BACKENDS, AUTOGRAD, *TRANSFORM_KEYS]
+    if name in (ANY_DEVICE, AUTOGRAD_OF_ALL):
         return [*BACKENDS, AUTOGRAD]
+    if name in _TAKEN:
+        return _keys_of_taken(name)
     if name.startswith(AUTOGRAD_OF_ALL):
         return [*core_keys(name.removeprefix(AUTOGRAD_OF_ALL)), AUTOGRAD]
     if name == THIRD_PARTY:
@@ -114,19 +157,31 @@ def core_keys(name: str) -> list[int]:
     return [backend_key(_FOREIGN[name])] if name in _FOREIGN else _backends_named(name)
 
 
+def _keys_of_taken(name: str) -> list[int]:
+    if name in _OF_EVERY_CALL:
+        return list(BACKENDS)
+    if name in _AUTOCAST_KEYS:
+        return [AUTOCAST]
+    return [_LAYERS[name]] if name in _LAYERS else []
+
+
 def keys_by_priority(key: int, call_keys: int, registered: set[str]) -> list[str]:
     """The dispatch keys whose kernels count at one of the core's keys, the first before the next.
 
-    At a device: an autograd kernel, which in PyTorch runs whether or not a tensor requires grad; then its own kernel,
-    one for all third parties if it is one, one for all devices, one written in other operators. At autograd: the
-    device's autograd kernel; one written in other operators, unless the device has a kernel of its own; one for all
-    autograd keys.
+    At a layer's key: its own kernels. At a device: an autograd kernel, which in PyTorch runs whether or not a tensor
+    requires grad; what every call comes by; then its own kernel, one for all third parties if it is one, one for all
+    devices, one written in other operators. At autograd: the device's autograd kernel; one written in other operators,
+    unless the device has a kernel of its own; one for all autograd keys.
     """
     own = _keys_of_device(call_keys)
+    if key in LAYER_KEYS:
+        autocast = [f"Autocast{name}" for name in own] if key == AUTOCAST else []
+        return [*autocast, *(name for name, bit in _LAYERS.items() if bit == key)]
     autograd = [AUTOGRAD_OF_ALL + name for name in own]
     if key != AUTOGRAD:
         is_below_autograd = mode_triple(call_keys)[1] & (AUTOGRAD | GRAD_OFF) == AUTOGRAD
-        below = [*own, ANY_DEVICE, COMPOSITE]
+        views = [] if mode_triple(call_keys)[1] & ADINPLACE_OR_VIEW else ["ADInplaceOrView"]
+        below = [*views, "BackendSelect", *own, ANY_DEVICE, COMPOSITE]
         return below if is_below_autograd else [*keys_by_priority(AUTOGRAD, call_keys, registered), *below]
     return [*autograd, *([] if has_device_kernel(call_keys, registered) else [COMPOSITE]), AUTOGRAD_OF_ALL]
 

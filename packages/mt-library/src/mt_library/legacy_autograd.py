@@ -44,7 +44,7 @@ def legacy_autograd_kernel(
         ctx._tensors_at = [isinstance(leaf, Tensor) for leaf in leaves]
         ctx._plain_leaves = [leaf for leaf in leaves if not isinstance(leaf, Tensor)]
         ctx.save_for_backward(*(leaf for leaf in leaves if isinstance(leaf, Tensor)))
-        ctx._kinds = [_described(value) for value in given]
+        ctx._kinds = list(map(_described, given))
 
     def run_backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
         tensors, others = iter(ctx.saved_tensors), iter(ctx._plain_leaves)

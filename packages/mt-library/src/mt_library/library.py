@@ -19,6 +19,8 @@ from .handlers import register_rule, withdraw_rule
 from .ops import OpOverload, OpOverloadPacket, ops
 from .registrations import Operator, fallthrough_kernel
 from .tags import Tag, as_tags
+from .vmap_rules import enter_rule
+from .vmap_rules import withdraw_rule as withdraw_rule_of
 
 __all__ = [
     "Library",
@@ -36,6 +38,10 @@ _RESERVED_NAMESPACES = ("prim",)
 
 #: Namespaces that a library of the kind DEF has taken.
 _owned_namespaces: set[str] = {"aten", "prims"}
+
+
+#: ``"namespace/name/key"`` of every kernel that libraries have registered.
+_impls: set[str] = set()
 
 
 class _Holder:
@@ -77,11 +83,23 @@ class Library:
         self._kernels: list[tuple[Operator, str, Callable[..., Any]]] = []
         self._casts: list[tuple[str, str]] = []
         self._rules: list[tuple[str, type]] = []
+        self._batched: list[Operator] = []
+        #: ``"namespace/name/key"`` of each kernel, here and of all libraries.
+        self._op_impls: set[str] = set()
         owned = ns if kind == "DEF" else None
         #: What keeps the registrations: they go with it, be it deleted or the library.
         self.m = _Holder()
         self._destroy = weakref.finalize(
-            self.m, _destroy, owned, self._definitions, self._kernels, self._casts, self._rules
+            self.m,
+            _destroy,
+            owned,
+            self._definitions,
+            self._kernels,
+            self._casts,
+            self._rules,
+            self._batched,
+            _impls,
+            self._op_impls,
         )
         self._destroy.atexit = False
 
@@ -177,6 +195,11 @@ class Library:
             self._refuse_parts(operator)
         self._enter(operator, key, fn, allow_override)
 
+    def enter_vmap_rule(self, operator: Operator, rule: Callable[..., Any]) -> None:
+        """What ``torch.vmap`` does with an operator, as long as the library lives."""
+        enter_rule(operator.overload, rule)
+        self._batched.append(operator)
+
     def register_rule(self, name: str, cls: type, rule: Callable[..., Any]) -> None:
         """What a class of tensors or modes does with an operator, as long as the library lives."""
         register_rule(name, cls, rule)
@@ -185,6 +208,9 @@ class Library:
     def _enter(self, operator: Operator, key: str, fn: Callable[..., Any], replace: bool) -> None:
         operator.enter(key, fn, warn=not replace)
         self._kernels.append((operator, key, fn))
+        namespace, _, name = operator.overload.qualified_name.partition("::")
+        self._op_impls.add(f"{namespace}/{name}/{key}")
+        _impls.update(self._op_impls)
 
     def _register_fake(
         self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = True
@@ -246,7 +272,13 @@ def _destroy(
     kernels: list[tuple[Operator, str, Callable[..., Any]]],
     casts: list[tuple[str, str]],
     rules: list[tuple[str, type]],
+    batched: list[Operator],
+    all_impls: set[str],
+    impls: set[str],
 ) -> None:
+    all_impls -= impls
+    while batched:
+        withdraw_rule_of(batched.pop().overload)
     while rules:
         withdraw_rule(*rules.pop())
     while casts:

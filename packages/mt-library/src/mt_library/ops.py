@@ -1,27 +1,56 @@
 """``torch.ops``: every operator by namespace, name and overload."""
 
 import importlib
+import threading
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NoReturn
 
+from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch import taken_apart
 from mt_core.dispatch.registry import DECLARATIONS, PACKETS, Overload, find_overload, load_family
 from mt_core.factories import call_factory, pin_position
-from mt_core.keys import WIDTH
+from mt_core.keys import ADINPLACE_OR_VIEW, AUTOCAST, AUTOGRAD, FORWARD_GRAD, PYTHON, WIDTH
 from mt_core.overriding import Overridden, handed_over, must_ask
 from mt_core.python_dispatch import as_written
 from mt_core.schema import Schema, parse_schema
-from mt_core.state import tls
+from mt_core.state import excluding, tls
+from mt_core.tensor_types import tensors_in
 
 from . import geometry, registrations
 from .binding import bind
-from .dispatch_keys import COMPOSITE
+from .dispatch_keys import COMPOSITE, is_device_key, key_of_device_type
 from .function_schema import FunctionSchema
 from .higher_order import HIGHER_ORDER, HigherOrderOperator
 from .tags import Tag, tags_of_built_in
 
 __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "number_form_of", "operator_of", "ops"]
+
+
+class _PythonKernels(threading.local):
+    """How many of a thread's guards have the kernels of `OpOverload.py_impl` count."""
+
+    depth = 0
+
+
+python_kernels = _PythonKernels()
+_KEYS_OF_PYTHON_KERNELS = ("Autograd", "AutogradCPU", "AutogradCUDA", "AutogradMeta", COMPOSITE)
+
+
+_RECORDED = {"Autograd": AUTOGRAD | FORWARD_GRAD, "Autocast": AUTOCAST, "ADInplaceOrView": ADINPLACE_OR_VIEW}
+
+
+def _absent_from(names: set[str]) -> int:
+    """The core's keys that a set of PyTorch's has no key of."""
+    absent = 0
+    for prefix, bits in (
+        ("Autograd", AUTOGRAD | FORWARD_GRAD),
+        ("Autocast", AUTOCAST),
+        ("ADInplaceOrView", ADINPLACE_OR_VIEW),
+    ):
+        if not any(name.startswith(prefix) for name in names):
+            absent |= bits
+    return absent if "Python" in names else absent | PYTHON
 
 
 class OpOverload:
@@ -34,6 +63,8 @@ class OpOverload:
         self._namespace, _, self._opname = self._schema.name.partition("::")
         self._numbers = overload.declaration.numbers
         self._pin_at = pin_position(overload.schema)
+        #: Key -> what `py_impl` registered.
+        self.py_kernels: dict[str, Callable[..., Any]] = {}
         self.__name__ = f"{self._opname}.{self._overloadname}"
         self.__qualname__ = self.__name__
         self.__module__ = f"torch._ops.{self._namespace}"
@@ -58,7 +89,52 @@ class OpOverload:
         except Overridden:
             return handed_over(self, args, kwargs)
 
+    def py_impl(self, key: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """A decorator for a kernel of calls through ``torch.ops``, while `torch._C._EnablePythonDispatcher` holds.
+
+        Parameters
+        ----------
+        key
+            The key of a device (``DispatchKey.CPU``), ``CompositeImplicitAutograd``, or an autograd key.
+
+        Raises
+        ------
+        RuntimeError
+            Where there is one for the key.
+        NotImplementedError
+            For keys at which calls cannot be told apart.
+        """
+        name = getattr(key, "name", None)
+        if name not in _KEYS_OF_PYTHON_KERNELS and not is_device_key(str(name)):
+            raise NotImplementedError(f"OpOverload.py_impl: kernels cannot be registered for {key}")
+
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            if name in self.py_kernels:
+                raise RuntimeError(f"Trying to override a python impl for {key} on operator {self.name()}")
+            self.py_kernels[str(name)] = fn
+            return fn
+
+        return register
+
+    def _python_kernel(self, bound: list[Any]) -> Callable[..., Any] | None:
+        """The kernel of `py_impl` for a call: an autograd key's where a gradient is recorded, then the device's."""
+        tensors = list(tensors_in(tuple(bound)))
+        device_key = key_of_device_type(tensors[0].device.type) if tensors else "CPU"
+        recorded = is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+        keys = [f"Autograd{device_key}", "Autograd"] if recorded else []
+        found = (self.py_kernels.get(key) for key in (*keys, device_key, COMPOSITE))
+        return next((kernel for kernel in found if kernel is not None), None)
+
+    def redispatch(self, keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the operator below the keys that a set lacks: autograd, autocast, handlers of ``__torch_dispatch__``."""
+        with excluding(_absent_from({key.name for key in keyset})):
+            return self._call(bind(self._schema, args, kwargs, self._numbers))
+
     def _call(self, bound: list[Any]) -> Any:
+        if self.py_kernels and python_kernels.depth:
+            kernel = self._python_kernel(bound)
+            if kernel is not None:
+                return kernel(*bound)
         if self._pin_at >= 0 and tls.mode >> WIDTH:
             with as_written():
                 return call_factory(self._overload.call, bound, self._pin_at)

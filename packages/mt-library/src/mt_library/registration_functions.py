@@ -170,15 +170,32 @@ def get_kernel(op: AnyOperator, dispatch_key: str) -> KernelFunction:
     return KernelFunction(kernel)
 
 
-def register_vmap(op: AnyOperator, func: Any = None, /, *, lib: Library | None = None) -> NoReturn:
-    """Refuse: there is no batching of custom operators.
+def register_vmap(op: AnyOperator, func: Any = None, /, *, lib: Library | None = None) -> Any:
+    """Register what an operator does to arguments that ``torch.vmap`` has batched; without the function, a decorator.
+
+    It is called as ``func(info, in_dims, *args)``, outside of that level of ``vmap``: ``info.batch_size`` and
+    ``info.randomness`` tell of the level, `in_dims` has the batch dimension of each argument, or None. It returns the
+    results and, in the same structure, their batch dimensions.
 
     Raises
     ------
-    NotImplementedError
-        Always.
+    ValueError
+        For no operator.
+    RuntimeError
+        For an operator that does not exist.
     """
-    raise NotImplementedError(f"register_vmap: torch.vmap does not batch custom operators ({op})")
+    if not isinstance(op, (str, OpOverload, CustomOpDef)):
+        raise ValueError(f"register_vmap({op}): got unexpected type for op: {type(op)}")
+    custom = find_custom_op(op)
+    name = custom._qualname if custom is not None else qualified_name(op)  # type: ignore[arg-type]
+    operator = find_operator(name)
+
+    def register(rule: Callable[..., Any]) -> Callable[..., Any]:
+        library = lib or (custom._lib if custom is not None else keep(name.partition("::")[0]))
+        library.enter_vmap_rule(operator, rule)
+        return rule
+
+    return register if func is None else register(func)
 
 
 def register_torch_dispatch(

@@ -27,7 +27,16 @@ from mt_core.schema import MISSING, Schema
 from mt_core.state import effective_keys, excluding
 
 from .defaults import defaults_left_out
-from .dispatch_keys import ANY_DEVICE, AUTOGRAD_OF_ALL, COMPOSITE, core_keys, has_device_kernel, keys_by_priority
+from .dispatch_keys import (
+    ANY_DEVICE,
+    AUTOGRAD_OF_ALL,
+    COMPOSITE,
+    LAYER_KEYS,
+    TRANSFORM_KEYS,
+    core_keys,
+    has_device_kernel,
+    keys_by_priority,
+)
 from .function_schema import FunctionSchema
 from .results import checked
 from .tags import Tag
@@ -132,6 +141,9 @@ class Operator:
 
     def _at_key(self, core_key: int, call_keys: int) -> Kernel | None:
         """What intercepts a call at one of the core's keys."""
+        if core_key in TRANSFORM_KEYS:
+            taken_apart = self.defined_here and self.kernel(COMPOSITE) is not None
+            return self.composite_kernel() if taken_apart else None
         registered = {key for key, kernels in self.kernels.items() if kernels}
         passes_autograd = False
         for key in keys_by_priority(core_key, call_keys, registered):
@@ -140,14 +152,15 @@ class Operator:
             if kernel is None or is_autograd and passes_autograd or self._is_passed_over(key, core_key):
                 continue
             if kernel is not fallthrough_kernel:
-                recorded_whole = not self.defined_here and not self._is_implicit_composite()
+                above = core_key in LAYER_KEYS
+                recorded_whole = not (above or self.defined_here or self._is_implicit_composite())
                 return self._adapted(kernel, below_autograd=recorded_whole and not is_autograd)
-            if core_key == AUTOGRAD:
-                return self._below_autograd(call_keys)
+            if core_key == AUTOGRAD or core_key in LAYER_KEYS:
+                return self.overload.cache[without(call_keys, core_key)]
             passes_autograd |= is_autograd
         if core_key == AUTOGRAD and self._lacks_autograd_kernel(call_keys, registered):
             return self._unregistered_autograd(call_keys)
-        if not self.defined_here:
+        if not self.defined_here or core_key in LAYER_KEYS:
             return None
         if self.missing is not None:
             return self._raise_missing
@@ -233,7 +246,7 @@ def define(schema: Schema, tags: tuple[Tag, ...] = ()) -> Operator:
 def undefine(operator: Operator) -> None:
     """Forget an operator that was defined here."""
     name = operator.overload.name
-    for key in (*BACKENDS, AUTOGRAD):
+    for key in (*BACKENDS, AUTOGRAD, *LAYER_KEYS, *TRANSFORM_KEYS):
         register_interceptor(key, name, None)
     del _operators[name], DECLARATIONS[name], OVERLOADS[name]
 

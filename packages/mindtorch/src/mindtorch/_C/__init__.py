@@ -25,6 +25,7 @@ from mt_core.random.generator import Generator as Generator
 from mt_core.state import settle, tls
 from mt_core.storage import StorageBase as StorageBase
 from mt_core.tensor import Tensor as TensorBase
+from mt_library.ops import python_kernels
 
 from . import _autograd as _autograd
 from . import _fft as _fft
@@ -168,6 +169,19 @@ class _WeakTensorRef:
     def expired(self) -> bool:
         """Whether the tensor is gone."""
         return self._reference() is None
+
+
+class _EnablePythonDispatcher:
+    """Has operators of ``torch.ops`` take the kernels of `OpOverload.py_impl`, from its making until it is deleted."""
+
+    def __init__(self) -> None:
+        python_kernels.depth += 1
+        self._holds = True
+
+    def __del__(self) -> None:
+        if self._holds:
+            self._holds = False
+            python_kernels.depth -= 1
 
 
 def _engine_view() -> Any:
