@@ -189,3 +189,46 @@ def test_tables_of_decompositions() -> None:
     table = core_aten_decompositions()
     assert torch.ops.aten.addmm.default not in table, "it is of the core set"
     assert len(table) > 100 and all(torch.Tag.core not in op.tags for op in table)
+
+
+def test_a_kernel_is_handed_the_keys_that_are_left(lib: Any) -> None:
+    key = torch._C.DispatchKey
+    lib.define("told(Tensor x) -> Tensor")
+    told = []
+
+    def above(keys: Any, x: Any) -> Any:
+        told.append([keys.has(key.CPU), keys.has(key.AutogradCPU)])
+        return torch.ops.library_transforms.told.default.redispatch(keys & torch._C._after_autograd_keyset, x) + 1
+
+    def below(keys: Any, x: Any) -> Any:
+        told.append([keys.has(key.CPU), keys.has(key.AutogradCPU)])
+        return x * 3
+
+    lib.impl("told", above, "AutogradCPU", with_keyset=True)
+    lib.impl("told", below, "CPU", with_keyset=True)
+    assert torch.equal(torch.ops.library_transforms.told(X), X * 3 + 1)
+    assert told == [[True, True], [True, False]]
+
+
+def test_one_kernel_for_all_operators_that_a_device_lacks(lib: Any) -> None:
+    lib.define("lacking(Tensor x, int n=3) -> Tensor")
+    lib.define("having(Tensor x) -> Tensor")
+    lib.impl("having", lambda x: x + 1, "CPU")
+    seen = []
+    with torch.library._scoped_library("_", "IMPL") as everywhere:
+        everywhere.fallback(lambda op, *args: seen.append((str(op), len(args))) or args[0] * 2, "CPU")
+        assert torch.equal(torch.ops.library_transforms.lacking(X), X * 2)
+        assert torch.equal(torch.ops.library_transforms.having(X), X + 1)
+        assert seen == [("library_transforms.lacking.default", 1)]
+        assert torch._C._dispatch_has_backend_fallback(torch._C.DispatchKey.CPU)
+        with pytest.raises(RuntimeError, match="multiple backend fallbacks for the same dispatch key CPU"):
+            everywhere.fallback(len, "CPU")
+    with pytest.raises(NotImplementedError, match="could not find kernel for op library_transforms::lacking"):
+        torch.ops.library_transforms.lacking(X)
+    with pytest.raises(RuntimeError, match='on the global namespace "_" but it is library_transforms'):
+        lib.fallback(len, "CPU")
+    with torch.library._scoped_library("_", "IMPL") as everywhere:
+        with pytest.raises(AssertionError, match="dispatch_key must not be empty for fallback"):
+            everywhere.fallback(len)
+        with pytest.raises(NotImplementedError, match="cannot stand at the key Conjugate"):
+            everywhere.fallback(len, "Conjugate")

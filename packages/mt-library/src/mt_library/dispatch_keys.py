@@ -26,8 +26,8 @@ from mt_core.keys import (
 from mt_core.state import mode_triple
 
 __all__ = [
-    "ANY_DEVICE", "AUTOGRAD_OF_ALL", "COMPOSITE", "LAYER_KEYS", "TRANSFORM_KEYS", "check_key", "core_keys",
-    "has_device_kernel", "is_device_key", "is_key", "key_of_device_type", "keys_by_priority",
+    "ANY_DEVICE", "AUTOGRAD_OF_ALL", "COMPOSITE", "LAYER_KEYS", "TRANSFORM_KEYS", "backend_name_of", "check_key",
+    "core_keys", "has_device_kernel", "is_device_key", "is_key", "key_of_device_type", "keys_by_priority",
 ]  # fmt: skip
 
 #: The key of kernels written in other operators: they differentiate by their parts.
@@ -189,6 +189,11 @@ def keys_by_priority(key: int, call_keys: int, registered: set[str]) -> list[str
 def has_device_kernel(call_keys: int, registered: set[str]) -> bool:
     """Whether a kernel for the device of a call, or for all, is among those that are registered."""
     return ANY_DEVICE in registered or any(name in registered for name in _keys_of_device(call_keys))
+
+
+def backend_name_of(call_keys: int) -> str:
+    """The key of the device of a call."""
+    return _backend_name(backend_key_of(call_keys))
 
 
 def _keys_of_device(call_keys: int) -> list[str]:

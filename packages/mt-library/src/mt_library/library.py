@@ -12,12 +12,12 @@ from mt_core.dtypes import dtype
 from mt_core.layers.autocast import WITHOUT, register_casts, withdraw_casts
 from mt_core.schema import Schema, parse_schema
 
-from . import registrations
-from .dispatch_keys import ANY_DEVICE, COMPOSITE, check_key, is_key, key_of_device_type
+from . import fallbacks, registrations
+from .dispatch_keys import ANY_DEVICE, COMPOSITE, check_key, core_keys, is_device_key, is_key, key_of_device_type
 from .fake import as_kernel
 from .handlers import register_rule, withdraw_rule
-from .ops import OpOverload, OpOverloadPacket, ops
-from .registrations import Operator, fallthrough_kernel
+from .ops import OpOverload, OpOverloadPacket, fallback_builder, ops
+from .registrations import KeysetKernel, Operator, fallthrough_kernel
 from .tags import Tag, as_tags
 from .vmap_rules import enter_rule
 from .vmap_rules import withdraw_rule as withdraw_rule_of
@@ -84,6 +84,7 @@ class Library:
         self._casts: list[tuple[str, str]] = []
         self._rules: list[tuple[str, type]] = []
         self._batched: list[Operator] = []
+        self._fallbacks: list[str] = []
         #: ``"namespace/name/key"`` of each kernel, here and of all libraries.
         self._op_impls: set[str] = set()
         owned = ns if kind == "DEF" else None
@@ -100,6 +101,7 @@ class Library:
             self._batched,
             _impls,
             self._op_impls,
+            self._fallbacks,
         )
         self._destroy.atexit = False
 
@@ -166,7 +168,7 @@ class Library:
             ``"CPU"``, ``"Meta"``, ``"Autograd"``, ``"CompositeExplicitAutograd"`` ...; by default the library's, else
             ``"CompositeImplicitAutograd"``.
         with_keyset
-            Kernels that are given the key set are not supported.
+            Whether the kernel is handed the key set of the call before its arguments.
         allow_override
             Whether replacing a kernel is meant: without it, a warning tells of it.
 
@@ -179,8 +181,6 @@ class Library:
         """
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
-        if with_keyset:
-            raise NotImplementedError("Library.impl(with_keyset=True): kernels are not given dispatch key sets here")
         key = getattr(dispatch_key, "name", dispatch_key) or self.dispatch_key or COMPOSITE
         if self.dispatch_key and key != self.dispatch_key:
             raise RuntimeError(
@@ -189,6 +189,10 @@ class Library:
                 f"separate TORCH_LIBRARY_{self.kind} block for this dispatch key and move your impl() there. "
             )
         check_key(key)
+        if with_keyset:
+            if key == COMPOSITE:
+                raise NotImplementedError("Library.impl(with_keyset=True): what is written in others has no key set")
+            fn = KeysetKernel(fn)
         name = op_name.name() if isinstance(op_name, OpOverload) else op_name
         operator = find_operator(name if "::" in name else f"{self.ns}::{name}")
         if key == "Meta":
@@ -237,14 +241,42 @@ class Library:
             )
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
-        """Refuse: a kernel for all operators of a key at once has no place here.
+        """Register a kernel for all operators that have none at the key of a device.
+
+        Parameters
+        ----------
+        fn
+            ``fn(op, *args, **kwargs)``; with `with_keyset`, the key set of the call comes before the operator.
+        dispatch_key
+            The key of a device; by default the library's.
 
         Raises
         ------
+        AssertionError
+            Without a key.
+        RuntimeError
+            For a library of another namespace than ``_``, and where there is one at the key.
+        TypeError
+            For a kernel that cannot be called.
         NotImplementedError
-            Always.
+            For the keys of layers.
         """
-        raise NotImplementedError("Library.fallback: register a kernel for each operator with Library.impl")
+        key = getattr(dispatch_key, "name", dispatch_key) or self.dispatch_key
+        if not key:
+            raise AssertionError("dispatch_key must not be empty for fallback")
+        if self.ns != "_":
+            raise RuntimeError(
+                'Fallback can only be registered using library fragment on the global namespace "_" but it is '
+                f"{self.ns}"
+            )
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        check_key(key)
+        if not is_device_key(key):
+            raise NotImplementedError(f"Library.fallback: a kernel for all operators cannot stand at the key {key}")
+        builder = fallback_builder(fn, with_keyset)
+        fallbacks.enter(key, builder, core_keys(key))
+        self._fallbacks.append(key)
 
 
 def _take_namespace(ns: str) -> None:
@@ -275,7 +307,11 @@ def _destroy(
     batched: list[Operator],
     all_impls: set[str],
     impls: set[str],
+    for_all: list[str],
 ) -> None:
+    while for_all:
+        key = for_all.pop()
+        fallbacks.withdraw(key, core_keys(key))
     all_impls -= impls
     while batched:
         withdraw_rule_of(batched.pop().overload)

@@ -19,12 +19,17 @@ from mt_core.tensor_types import tensors_in
 
 from . import geometry, registrations
 from .binding import bind
+from .defaults import defaults_left_out
 from .dispatch_keys import COMPOSITE, is_device_key, key_of_device_type
 from .function_schema import FunctionSchema
 from .higher_order import HIGHER_ORDER, HigherOrderOperator
+from .key_sets import key_set_of_call
+from .results import checked
 from .tags import Tag, tags_of_built_in
 
-__all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "number_form_of", "operator_of", "ops"]
+__all__ = [
+    "HigherOrderOperator", "OpOverload", "OpOverloadPacket", "fallback_builder", "number_form_of", "operator_of", "ops",
+]  # fmt: skip
 
 
 class _PythonKernels(threading.local):
@@ -326,6 +331,22 @@ def operator_of(overload: Overload) -> "OpOverload":
     """The operator of an overload, the very object that ``torch.ops`` has."""
     namespace, _, rest = overload.qualified_name.partition("::")
     return _find_overload(namespace, rest.partition(".")[0], overload.overload_name)
+
+
+def fallback_builder(fn: Callable[..., Any], with_keyset: bool) -> Callable[[Overload, int], Callable[..., Any]]:
+    """What hands all operators to a function, as `Library.fallback` registers it."""
+
+    def build(overload: Overload, call_keys: int) -> Callable[..., Any]:
+        split = defaults_left_out(overload.schema)
+        operator, keys = operator_of(overload), key_set_of_call(call_keys)
+
+        def run(*args: Any) -> Any:
+            positional, named = split(args)
+            return fn(*((keys, operator) if with_keyset else (operator,)), *positional, **named)
+
+        return checked(run, overload.schema)
+
+    return build
 
 
 def _find_packet(namespace: str, name: str) -> "OpOverloadPacket":

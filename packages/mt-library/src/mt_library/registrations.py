@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
 from collections.abc import Callable
@@ -33,15 +34,19 @@ from .dispatch_keys import (
     COMPOSITE,
     LAYER_KEYS,
     TRANSFORM_KEYS,
+    backend_name_of,
     core_keys,
     has_device_kernel,
     keys_by_priority,
 )
+from .fallbacks import fallback_at
 from .function_schema import FunctionSchema
+from .key_sets import key_set_of_call
 from .results import checked
 from .tags import Tag
 
 __all__ = [
+    "KeysetKernel",
     "Operator",
     "define",
     "fallthrough_kernel",
@@ -63,6 +68,16 @@ _operators: dict[str, Operator] = {}
 def fallthrough_kernel() -> None:
     """Registered for a dispatch key, it hands the call on to the key below."""
     raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+class KeysetKernel:
+    """A kernel that is handed the key set of a call before its arguments."""
+
+    def __init__(self, function: Kernel) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
 
 
 class Operator:
@@ -151,6 +166,9 @@ class Operator:
             is_autograd = key.startswith(AUTOGRAD_OF_ALL)
             if kernel is None or is_autograd and passes_autograd or self._is_passed_over(key, core_key):
                 continue
+            if isinstance(kernel, KeysetKernel):
+                keys = key_set_of_call(call_keys, above_autograd=core_key == AUTOGRAD or is_autograd)
+                kernel = functools.partial(kernel.function, keys)
             if kernel is not fallthrough_kernel:
                 above = core_key in LAYER_KEYS
                 recorded_whole = not (above or self.defined_here or self._is_implicit_composite())
@@ -162,6 +180,9 @@ class Operator:
             return self._unregistered_autograd(call_keys)
         if not self.defined_here or core_key in LAYER_KEYS:
             return None
+        fallback = fallback_at(backend_name_of(call_keys))
+        if fallback is not None:
+            return fallback(self.overload, call_keys)  # type: ignore[no-any-return]
         if self.missing is not None:
             return self._raise_missing
         raise no_kernel(

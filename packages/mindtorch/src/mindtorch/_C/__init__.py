@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 from weakref import ref
 
@@ -38,6 +40,8 @@ from ._conv_backends import _select_conv_backend as _select_conv_backend
 from ._dispatch_keys import DispatchKey as DispatchKey
 from ._dispatch_keys import DispatchKeySet as DispatchKeySet
 from ._dispatch_keys import ExcludeDispatchKeyGuard as ExcludeDispatchKeyGuard
+from ._dispatch_keys import _after_ADInplaceOrView_keyset as _after_ADInplaceOrView_keyset
+from ._dispatch_keys import _after_autograd_keyset as _after_autograd_keyset
 from ._dispatch_keys import _AutoDispatchBelowADInplaceOrView as _AutoDispatchBelowADInplaceOrView
 from ._dispatch_keys import _AutoDispatchBelowAutograd as _AutoDispatchBelowAutograd
 from ._dispatch_keys import _DisableTorchDispatch as _DisableTorchDispatch
@@ -169,6 +173,18 @@ class _WeakTensorRef:
     def expired(self) -> bool:
         """Whether the tensor is gone."""
         return self._reference() is None
+
+
+#: The class of ``torch.Tensor``.
+_TensorMeta = type(TensorBase)
+_used: set[str] = set()
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Say, once for each event, that a part of the library is used: where ``PYTORCH_API_USAGE_STDERR`` is set."""
+    if os.environ.get("PYTORCH_API_USAGE_STDERR") and event not in _used:
+        _used.add(event)
+        print(f"PYTORCH_API_USAGE {event}", file=sys.stderr)
 
 
 class _EnablePythonDispatcher:

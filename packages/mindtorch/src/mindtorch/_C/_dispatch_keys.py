@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from enum import IntEnum
 from typing import Any
 
 from mt_core import Tensor
@@ -11,169 +9,9 @@ from mt_core.devices import device
 from mt_core.keys import ADINPLACE_OR_VIEW, AUTOCAST, AUTOGRAD, CONJUGATE, INFERENCE, NEGATIVE, PYTHON
 from mt_core.state import tls
 from mt_library.dispatch_keys import key_of_device_type
+from mt_library.key_sets import DEVICES, KEY_BITS, DispatchKey, DispatchKeySet, key_set
 
 __all__ = ["DispatchKey", "DispatchKeySet"]
-
-#: The keys in the order of their numbers, each one more than the one before unless it says so.
-_KEYS = """
-    Undefined Dense Quantized=5 Sparse=8 SparseCsr NestedTensor BackendSelect Python=13
-    FuncTorchDynamicLayerBackMode Functionalize Conjugate Negative ZeroTensor ADInplaceOrView AutogradOther
-    AutogradFunctionality AutogradNestedTensor AutocastCPU=24 AutocastXPU=27 AutocastIPU AutocastHPU AutocastMPS=31
-    AutocastCUDA AutocastPrivateUse1 FuncTorchBatched FuncTorchVmapMode=36 FuncTorchGradWrapper=39
-    PythonTLSSnapshot=41 FuncTorchDynamicLayerFrontMode PreDispatch=45 PythonDispatcher StartOfDenseBackends=48 CPU
-    CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta EndOfDenseBackends=64
-    StartOfQuantizedBackends QuantizedCPU QuantizedCUDA QuantizedHIP QuantizedXLA QuantizedMPS QuantizedIPU
-    QuantizedXPU QuantizedHPU QuantizedVE QuantizedLazy QuantizedMTIA QuantizedMAIA QuantizedPrivateUse1
-    QuantizedPrivateUse2 QuantizedPrivateUse3 QuantizedMeta EndOfQuantizedBackends=81 StartOfSparseBackends
-    SparseCPU SparseCUDA SparseHIP SparseXLA SparseMPS SparseIPU SparseXPU SparseHPU SparseVE SparseLazy SparseMTIA
-    SparseMAIA SparsePrivateUse1 SparsePrivateUse2 SparsePrivateUse3 SparseMeta EndOfSparseBackends=98
-    StartOfSparseCsrBackends SparseCsrCPU SparseCsrCUDA SparseCsrHIP SparseCsrXLA SparseCsrMPS SparseCsrIPU
-    SparseCsrXPU SparseCsrHPU SparseCsrVE SparseCsrLazy SparseCsrMTIA SparseCsrMAIA SparseCsrPrivateUse1
-    SparseCsrPrivateUse2 SparseCsrPrivateUse3 SparseCsrMeta EndOfSparseCsrBackends=115 StartOfNestedTensorBackends
-    NestedTensorCPU NestedTensorCUDA NestedTensorHIP NestedTensorXLA NestedTensorMPS NestedTensorIPU NestedTensorXPU
-    NestedTensorHPU NestedTensorVE NestedTensorLazy NestedTensorMTIA NestedTensorMAIA NestedTensorPrivateUse1
-    NestedTensorPrivateUse2 NestedTensorPrivateUse3 NestedTensorMeta EndOfNestedTensorBackends=132
-    StartOfAutogradFunctionalityBackends AutogradCPU AutogradCUDA AutogradHIP AutogradXLA AutogradMPS AutogradIPU
-    AutogradXPU AutogradHPU AutogradVE AutogradLazy AutogradMTIA AutogradMAIA AutogradPrivateUse1
-    AutogradPrivateUse2 AutogradPrivateUse3 AutogradMeta EndOfAutogradFunctionalityBackends=149 Autograd
-    CompositeImplicitAutograd FuncTorchBatchedDecomposition CompositeImplicitAutogradNestedTensor
-    CompositeExplicitAutograd CompositeExplicitAutogradNonFunctional
-"""
-
-
-def _numbers() -> Iterator[tuple[str, int]]:
-    number = -1
-    for word in _KEYS.split():
-        name, _, given = word.partition("=")
-        number = int(given) if given else number + 1
-        yield name, number
-
-
-_enumerated = IntEnum("DispatchKey", list(_numbers()), module="torch")  # type: ignore[misc]
-_enumerated.__str__ = lambda self: f"DispatchKey.{self.name}"  # type: ignore[method-assign, attr-defined, assignment]
-DispatchKey: Any = _enumerated
-DispatchKey.__doc__ = "What takes part in a call, by PyTorch's name and number."
-
-#: What a key of a device is an instance of -> its part of the name.
-_FUNCTIONALITIES = {
-    "Dense": "", "Quantized": "Quantized", "Sparse": "Sparse", "SparseCsr": "SparseCsr",
-    "NestedTensor": "NestedTensor", "AutogradFunctionality": "Autograd",
-}  # fmt: skip
-_DEVICES = """
-    CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta
-""".split()
-#: A set is a number: a bit for each device, and above them one for each functionality.
-_WIDTH = len(_DEVICES)
-_DEVICE_MASK = (1 << _WIDTH) - 1
-#: The last key that has a bit of its own; above are keys of devices, and aliases, which are in no set.
-_LAST = 47
-
-
-def _functionality_bit(key: Any) -> int:
-    return 1 << (_WIDTH + key.value - 1)
-
-
-def _bits_of_names() -> dict[str, int]:
-    found = {key.name: _functionality_bit(key) for key in DispatchKey if 0 < key.value <= _LAST}
-    for functionality, prefix in _FUNCTIONALITIES.items():
-        for index, device_name in enumerate(_DEVICES):
-            found[prefix + device_name] = found[functionality] | 1 << index
-    return found
-
-
-_BITS = _bits_of_names()
-
-
-def key_set_of_names(which: str) -> list[str]:
-    """The names of the keys of devices (``"dense"``)."""
-    return list(_DEVICES) if which == "dense" else list(_BITS)
-
-
-class DispatchKeySet:
-    """A set of keys, as PyTorch has them: of devices, and of what is done on them.
-
-    A set with the keys ``AutogradCPU`` and ``CUDA`` has ``AutogradCUDA`` and ``CPU`` as well. To take a key away takes
-    what it does away, and leaves its device.
-    """
-
-    __module__ = "torch"  # where PyTorch says it is
-    __slots__ = ("_bits",)
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, key: Any) -> None:
-        if not isinstance(key, DispatchKey):
-            raise TypeError(
-                "__init__(): incompatible constructor arguments. The following argument types are supported:\n"
-                f"    1. torch._C.DispatchKeySet(arg0: torch._C.DispatchKey)\n\nInvoked with: {key!r}"
-            )
-        self._bits = _BITS.get(key.name, 0)
-
-    @staticmethod
-    def from_raw_repr(bits: int) -> DispatchKeySet:
-        """The set of a number that `raw_repr` gave."""
-        made = DispatchKeySet.__new__(DispatchKeySet)
-        made._bits = bits
-        return made
-
-    def raw_repr(self) -> int:
-        """The set as a number."""
-        return self._bits
-
-    def has(self, key: Any) -> bool:
-        """Whether a key is among them."""
-        wanted = _BITS.get(key.name, 0)
-        return self._bits & wanted == wanted
-
-    def add(self, key: Any) -> DispatchKeySet:
-        """The set with one more."""
-        return self.from_raw_repr(self._bits | _BITS.get(key.name, 0))
-
-    def remove(self, key: Any) -> DispatchKeySet:
-        """The set without what a key does."""
-        return self.from_raw_repr(self._bits & ~(_BITS.get(key.name, 0) & ~_DEVICE_MASK))
-
-    def highestPriorityTypeId(self) -> Any:
-        """The key that sees a call first; ``Undefined`` of none."""
-        keys = list(self)
-        return keys[-1] if keys else DispatchKey.Undefined
-
-    def __iter__(self) -> Iterator[Any]:
-        """The keys, those that see a call last before the others."""
-        for key in DispatchKey:
-            if 0 < key.value <= _LAST and self._bits & _functionality_bit(key):
-                prefix = _FUNCTIONALITIES.get(key.name)
-                if prefix is None:
-                    yield key
-                    continue
-                for index, device_name in enumerate(_DEVICES):
-                    if self._bits >> index & 1:
-                        yield DispatchKey[prefix + device_name]
-
-    def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
-        return self.from_raw_repr(self._bits | other._bits)
-
-    def __and__(self, other: DispatchKeySet) -> DispatchKeySet:
-        return self.from_raw_repr(self._bits & other._bits)
-
-    def __sub__(self, other: DispatchKeySet) -> DispatchKeySet:
-        return self.from_raw_repr(self._bits & (_DEVICE_MASK | ~other._bits))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DispatchKeySet) and other._bits == self._bits
-
-    def __repr__(self) -> str:
-        return f"DispatchKeySet({', '.join(key.name for key in self)})"
-
-    def __reduce__(self) -> Any:
-        return DispatchKeySet.from_raw_repr, (self._bits,)
-
-
-def _of(keys: Iterable[Any]) -> DispatchKeySet:
-    bits = 0
-    for key in keys:
-        bits |= _BITS.get(key.name, 0)
-    return DispatchKeySet.from_raw_repr(bits)
-
 
 #: Bit of the core -> what PyTorch calls it.
 _NAMES = {
@@ -191,7 +29,7 @@ def _dispatch_keys(tensor: Tensor) -> DispatchKeySet:
         names += ["ADInplaceOrView", f"Autograd{backend}"]
     if f"Autocast{backend}" in DispatchKey.__members__:
         names.append(f"Autocast{backend}")
-    return _of(DispatchKey[name] for name in names)
+    return key_set(DispatchKey[name] for name in names)
 
 
 def _dispatch_key_set(tensor: Tensor) -> str:
@@ -368,7 +206,7 @@ def _names_of(bits: int) -> list[str]:
     """What PyTorch calls the core's keys; of autograd, its key for every device."""
     found = [name for bit, name in _NAMES.items() if bits & bit]
     if bits & AUTOGRAD:
-        found += [f"Autograd{device_name}" for device_name in _DEVICES]
+        found += [f"Autograd{device_name}" for device_name in DEVICES]
     return found
 
 
@@ -377,7 +215,7 @@ def _dispatch_tls_local_include_set() -> DispatchKeySet:
     names = ["BackendSelect", "ADInplaceOrView", *_names_of(tls.include)]
     if tls.exclude & ADINPLACE_OR_VIEW:
         names.remove("ADInplaceOrView")
-    return _of(DispatchKey[name] for name in names)
+    return key_set(DispatchKey[name] for name in names)
 
 
 def _dispatch_tls_local_exclude_set() -> DispatchKeySet:
@@ -385,18 +223,18 @@ def _dispatch_tls_local_exclude_set() -> DispatchKeySet:
     names = _names_of(tls.exclude)
     if not tls.include & AUTOCAST:
         names += [name for name in DispatchKey.__members__ if name.startswith("Autocast")]
-    return _of(DispatchKey[name] for name in names)
+    return key_set(DispatchKey[name] for name in names)
 
 
 def _dispatch_keyset_full() -> DispatchKeySet:
     """All keys."""
-    return _of(DispatchKey[name] for name in _BITS)
+    return key_set(DispatchKey[name] for name in KEY_BITS)
 
 
 def _dispatch_keyset_full_after(key: Any) -> DispatchKeySet:
     """The keys that see a call after a key."""
     before = [*_dispatch_keyset_full()]
-    return _of(before[: before.index(key)]) if key in before else _of(())
+    return key_set(before[: before.index(key)]) if key in before else key_set(())
 
 
 def _dispatch_keyset_to_string(keys: DispatchKeySet) -> str:
@@ -407,7 +245,7 @@ def _dispatch_keyset_to_string(keys: DispatchKeySet) -> str:
 def _dispatch_get_backend_keyset_from_autograd(key: Any) -> DispatchKeySet:
     """The key of the device of an autograd key."""
     name = key.name.removeprefix("Autograd")
-    return _of([DispatchKey[name]] if name in _DEVICES else [])
+    return key_set([DispatchKey[name]] if name in DEVICES else [])
 
 
 # The stack of modes
@@ -421,3 +259,7 @@ def _len_torch_dispatch_stack() -> int:
 def _get_dispatch_stack_at(index: int) -> Any:
     """The dispatch mode at a place in the stack of this thread, the outermost at 0."""
     return tls.dispatch_modes[index]
+
+
+_after_autograd_keyset = _dispatch_keyset_full_after(DispatchKey.AutogradOther)
+_after_ADInplaceOrView_keyset = _dispatch_keyset_full_after(DispatchKey.ADInplaceOrView)

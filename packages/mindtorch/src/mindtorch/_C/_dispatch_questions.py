@@ -9,6 +9,7 @@ from mt_core.keys import HOLLOW, PYTHON
 from mt_core.state import tls
 from mt_library import Library
 from mt_library.dispatch_keys import is_key
+from mt_library.key_sets import DEVICES
 from mt_library.questions import dump as _dispatch_dump
 from mt_library.questions import (
     has_kernel,
@@ -23,7 +24,6 @@ from ._dispatch_keys import (
     DispatchKey,
     DispatchKeySet,
     bit_of,
-    key_set_of_names,
 )
 
 __all__ = [
@@ -138,12 +138,12 @@ def _dispatch_is_included_in_alias(key: Any, alias: Any) -> bool:
         return name.startswith("Autograd") and name != of
     if of not in _ALIASES:
         return name == of
-    return name in key_set_of_names("dense") or of == "CompositeImplicitAutograd" and name.startswith("Autograd")
+    return name in DEVICES or of == "CompositeImplicitAutograd" and name.startswith("Autograd")
 
 
 def _dispatch_num_backends() -> int:
     """How many keys of devices there are."""
-    return len(key_set_of_names("dense"))
+    return len(DEVICES)
 
 
 def _dispatch_isTensorSubclassLike(tensor: Any) -> bool:

@@ -52,6 +52,7 @@ from .memory import kept_apart
 from .registry import (
     COMPOSITES,
     CONTRACT_KERNELS,
+    FALLBACKS,
     INTERCEPTORS,
     KERNELS,
     Composite,
@@ -314,6 +315,8 @@ def _backend_slot(overload: Overload, key: int, call_keys: int) -> Callee:
     built = executors.build(overload, kernels, otherwise, backend_for(key), key, call_keys) if kernels else otherwise
     if built is None:
         built = executors.build(overload, [], None, backend_for(key), key, call_keys)
+    if built is None and (fallback := FALLBACKS.get(key) or FALLBACKS.get(key & ~PRIVATE_TYPES)) is not None:
+        return fallback(overload, call_keys)
     if built is None:
         raise missing_kernel(overload, effective_keys(call_keys))
     # The meta device has no kernels that would meet another device's arrays; its rules accept what PyTorch's accept.

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Overload", "Packet", "define", "find_overload", "forget_all", "kernels_for", "load_family", "overload", "packet",
-    "refuse_while_loading", "register_composite", "register_contract_kernel", "register_interceptor", "register_kernel",
+    "refuse_while_loading", "register_composite", "register_contract_kernel", "register_fallback",
+    "register_interceptor", "register_kernel",
     "register_shape_rule",
     "unregister_kernel",
 ]  # fmt: skip
@@ -47,6 +48,10 @@ KERNELS: dict[int, dict[str, list[Kernel]]] = {}
 #: What intercepts one operator at one key, asked before the layer or the kernels of that key: dispatch key ->
 #: overload name -> ``build(call_keys)``.
 INTERCEPTORS: dict[int, dict[str, Callable[[int], Callable[..., Any] | None]]] = {}
+
+
+#: Backend key -> ``build(overload, call_keys)`` for the operators that nothing else carries out there.
+FALLBACKS: dict[int, Callable[[Overload, int], Callable[..., Any]]] = {}
 
 
 class Composite:
@@ -348,6 +353,15 @@ def unregister_kernel(key: int, name: str, kernel: Kernel) -> None:
 def kernels_for(name: str, key: int) -> list[Kernel]:
     """The kernels that are registered for an operator of a backend, the first to be asked first."""
     return KERNELS.get(key, {}).get(name, [])
+
+
+def register_fallback(key: int, build: Callable[[Overload, int], Callable[..., Any]] | None) -> None:
+    """Enter what carries out, on a backend, the operators that nothing else does; None to take it away."""
+    if build is None:
+        FALLBACKS.pop(key, None)
+    else:
+        FALLBACKS[key] = build
+    forget_all()
 
 
 def register_interceptor(key: int, name: str, build: Callable[[int], Callable[..., Any] | None] | None) -> None:
