@@ -43,14 +43,19 @@ class CpuMachine:
     ----------
     races
         Whether every access of memory is followed, which takes ten times as long.
+    together
+        Family -> instances that are compiled as soon as one of the family is asked for: the compiler mostly reads.
     """
 
     processors = 4
     threads_per_processor = 1024
 
-    def __init__(self, folder: Path | None = None, *, races: bool = False) -> None:
+    def __init__(
+        self, folder: Path | None = None, *, races: bool = False, together: dict[str, list[str]] | None = None
+    ) -> None:
         self.folder = folder or Path(tempfile.mkdtemp(prefix="mindtorch_cuda_cpu"))
         self.races = races
+        self.together = together or {}
         self.functions: dict[tuple[str, str], Any] = {}
         self.launches: list[tuple[str, str]] = []
         self.living: list[np.ndarray] = []
@@ -87,7 +92,7 @@ class CpuMachine:
 
         def run(gx: int, gy: int, gz: int, bx: int, by: int, shared: int, *values: Any) -> None:
             if (family, expression) not in self.functions:
-                self.prepare(family, [expression])
+                self.prepare(family, [expression, *self.together.get(family, ())])
             function, library = self.functions[family, expression]
             self.launches.append((family, expression))
             buffer = layout.pack(*values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,13 +24,15 @@ COMPILER, CpuMachine, KernelFault = _tool.COMPILER, _tool.CpuMachine, _tool.Kern
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++ to compile the CUDA sources with")
 
+#: What is launched here, by family; what is not listed is compiled one by one.
+INSTANCES = Path(__file__).with_name("snapshots") / "compiled_instances.json"
 BF16 = np.dtype(ml_dtypes.bfloat16)
 TOLERANCE = {"float32": 3e-6, "float64": 1e-14, "bfloat16": 2e-2, "float16": 3e-3}
 
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CpuMachine]:
-    made = CpuMachine(tmp_path_factory.mktemp("cuda_cpu"))
+    made = CpuMachine(tmp_path_factory.mktemp("cuda_cpu"), together=json.loads(INSTANCES.read_text()))
     yield made
     assert not made.words.any(), "a kernel found an index outside its bounds"
 

@@ -31,7 +31,8 @@ PARAMETERS = {"uniform": (0, 1), "uniform -2 3": (-2, 3), "normal": (0, 1), "exp
 @pytest.fixture(scope="module")
 def h100(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A machine whose grids are those of an H100."""
-    machine = _tool.CpuMachine(tmp_path_factory.mktemp("random"))
+    instances = json.loads((HERE / "snapshots" / "compiled_instances.json").read_text())
+    machine = _tool.CpuMachine(tmp_path_factory.mktemp("random"), together=instances)
     machine.processors, machine.threads_per_processor = 132, 2048
     yield machine
 
