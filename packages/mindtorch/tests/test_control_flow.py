@@ -6,6 +6,7 @@ import copy
 import doctest
 import json
 import pickle
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from mindtorch._higher_order_ops import cond, scan
 from mindtorch._higher_order_ops.cond import cond_op
 from mindtorch._ops import HigherOrderOperator
 from mindtorch.func import functionalize, vmap
+from mindtorch.fx.experimental.proxy_tensor import make_fx
 from mindtorch.utils._python_dispatch import TorchDispatchMode
+from mindtorch.utils._pytree import tree_leaves
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 sys.path.insert(0, str(SNAPSHOTS))
@@ -170,3 +173,74 @@ def test_the_page_runs():
     results = doctest.testfile(str(page), module_relative=False)
     HIGHER_ORDER.pop("twice", None)
     assert results.attempted > 15 and not results.failed
+
+
+# In graphs
+
+CODE = """
+def forward(self, x_1):
+    sum_1 = torch.ops.aten.sum.default(x_1)
+    gt = torch.ops.aten.gt.Scalar(sum_1, 2);  sum_1 = None
+    true_graph_0 = self.true_graph_0
+    false_graph_0 = self.false_graph_0
+    cond = torch.ops.higher_order.cond(gt, true_graph_0, false_graph_0, (x_1,));  gt = true_graph_0 = false_graph_0 = x_1 = None
+    return cond
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("tracing_mode", ["real", "fake"])
+def test_graphs_have_one_node_and_both_functions(tracing_mode: str):
+    def f(x):
+        return torch.cond(x.sum() > 2, lambda x: x.sin(), lambda x: x.cos(), (x,))
+
+    module = make_fx(f, tracing_mode=tracing_mode)(torch.ones(4))
+    assert module.code.strip() == CODE.strip()
+    assert "sin" in module.true_graph_0.code and "cos" in module.false_graph_0.code
+    for value in (1.0, 0.1):
+        assert torch.equal(module(torch.full((4,), value)), f(torch.full((4,), value)))
+
+
+@pytest.mark.parametrize("tracing_mode", ["real", "fake"])
+@pytest.mark.parametrize(
+    "f, node",
+    [
+        (lambda ho, x: ho.while_loop(lambda i, x: x.sum() < 50, lambda i, x: (i + 1, x * 2), (x[0], x)), "while_loop"),
+        (lambda ho, x: ho.scan(lambda c, x: (c + x, {"y": c * x}), torch.zeros(()), x), "scan"),
+        (lambda ho, x: ho.map(lambda x: (x + 1, x * 2), x), "map_impl"),
+        (lambda ho, x: ho.associative_scan(lambda a, b: a * b, x, 0, combine_mode="generic"), "associative_scan"),
+    ],
+)
+def test_graphs_of_loops_do_the_same(f: Any, node: str, tracing_mode: str):
+    import mindtorch._higher_order_ops as operators  # beside torch, as PyTorch's have to be imported
+
+    module = make_fx(lambda x: f(operators, x), tracing_mode=tracing_mode)(torch.arange(1.0, 5.0))
+    assert [str(n.target) for n in module.graph.nodes].count(node) == 1
+    for start in (2.0, -1.0):
+        x = torch.arange(start, start + 4) + (10 if node == "while_loop" else 0)
+        found, wanted = tree_leaves(module(x)), tree_leaves(f(operators, x))
+        assert all(torch.allclose(a, b) for a, b in zip(found, wanted, strict=True))
+
+
+def test_functions_that_use_other_traced_tensors_are_refused():
+    def f(x: Any, y: Any) -> Any:
+        return torch.cond(x.sum() > 2, lambda x: x + y, lambda x: x - y, (x,))
+
+    with pytest.raises(NotImplementedError, match="hand them over as operands"):
+        make_fx(f)(torch.ones(4), torch.ones(4))
+
+
+def test_other_composites_leave_their_operators(operator: Any):
+    operator.py_impl(DispatchKey.CompositeImplicitAutograd)(lambda f, x: f(f(x)))
+    module = make_fx(lambda x: operator(torch.sin, x))(torch.ones(2))
+    assert module.code.count("aten.sin.default") == 2
+
+
+def test_functionalized_graphs_write_to_inputs_alone():
+    def f(x: Any) -> Any:
+        y = x.view(-1)
+        y.add_(1)
+        return x * 2
+
+    code = make_fx(functionalize(f, remove="mutations_and_views"))(torch.ones(2, 2)).code
+    called = re.findall(r"aten\.(\w+)\.", code)
+    assert called == ["view_copy", "add", "view_copy", "view_copy", "mul", "copy_"]

@@ -60,7 +60,8 @@ class HigherOrderOperator(abc.ABC):
             keys |= tensor._keys
         if (level := innermost()) is not None and not self._is_composite():
             return self._at_level(level, args, kwargs)
-        if self._is_composite() and keys & ~tls.exclude & PYTHON and self._has_rule_for_mode():
+        is_seen = keys & ~tls.exclude & (PYTHON | FUNCTIONALIZE) == PYTHON and innermost() is None
+        if is_seen and self._is_composite() and self._has_rule_for_mode():
             return self._in_python(tensors, args, kwargs)
         device = key_of_device_type(tensors[0].device.type) if tensors else "CPU"
         if not tls.exclude & AUTOGRAD and tensors and f"Autograd{device}" not in self._passed_over:
@@ -141,6 +142,10 @@ class HigherOrderOperator(abc.ABC):
     def _is_composite(self) -> bool:
         """Whether it is written in operators alone, which every transform sees one by one."""
         return _IMPLICIT in self.py_kernels and not any("FuncTorch" in key or key in _LEVELS for key in self.py_kernels)
+
+    def composite(self) -> Callee:
+        """The kernel that is written in operators alone."""
+        return self._kernel(_IMPLICIT)
 
     def _has_rule_for_mode(self) -> bool:
         """Whether the innermost mode takes the whole; others are told of the operators that its functions call."""

@@ -1,7 +1,8 @@
 """``torch._higher_order_ops``: control flow as operators on functions.
 
 Each runs what its functions say at once; they are differentiated, mapped and functionalized by the operators that the
-functions call. Nothing is traced: what a function that is not called would return is not looked at.
+functions call. What a function that is not called would return is not looked at. In the graphs of ``make_fx`` each is
+one node, whose functions are modules.
 """
 
 from .associative_scan import associative_scan as associative_scan

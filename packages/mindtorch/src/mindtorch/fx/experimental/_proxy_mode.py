@@ -8,6 +8,7 @@ from typing import Any
 
 from mt_core import Tensor, pytree
 from mt_core.python_dispatch import has_handler, mode_of_kind, pop_mode_of_kind, push_dispatch_mode, without_modes
+from mt_library.higher_order import HigherOrderOperator
 from mt_library.ops import ops
 from mt_library.tags import Tag
 from mt_nn import Parameter
@@ -49,6 +50,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     """
 
     _mode_key = _TorchDispatchModeKey.PROXY
+    supports_higher_order_operators = True
 
     def __init__(
         self, tracer: Any, tracing_mode: str, pre_dispatch: bool = False, _allow_fake_constant: bool = False,
@@ -115,6 +117,10 @@ def proxy_call(proxy_mode: ProxyTorchDispatchMode, func: Any, pre_dispatch: bool
     RuntimeError
         For a number that is read from a tensor whose elements are not known while tracing.
     """
+    if isinstance(func, HigherOrderOperator):
+        from ..._higher_order_ops._tracing import traced  # lazy: it traces functions, by way of this module
+
+        return traced(proxy_mode, func, tuple(args))
     tensors = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
     if any(not _is_traceable(t) for t in tensors):
         return NotImplemented
