@@ -76,7 +76,7 @@ def _functionalize_commit_update(t: Tensor) -> None:
     """Write the value of a functional tensor to the memory that it stands for."""
     array = _insides(t, "_functionalize_commit_update")
     with array.level.below():
-        array.storage.write(array.steps, array._value, array.level)
+        array.storage.write(array.steps, array._value)
         array.renew()
 
 

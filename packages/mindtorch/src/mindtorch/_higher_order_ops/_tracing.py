@@ -11,7 +11,6 @@ from mt_library.higher_order import HigherOrderOperator
 
 from .._subclasses.fake_tensor import is_fake
 from ..fx.experimental._proxy_slots import has_proxy_slot, track_tensor_tree
-from ..fx.experimental.proxy_tensor import make_fx
 from .associative_scan import associative_scan_op
 from .cond import cond_op
 from .map import map_impl
@@ -41,10 +40,11 @@ _FUNCTIONS: dict[HigherOrderOperator, tuple[dict[int, str], Callable[[Args], Any
 }
 
 
-def traced(mode: Any, operator: HigherOrderOperator, args: Args) -> Any:
-    """What an operator gives, after a node for it has been written; `mode`, which is off, writes the graph.
+def traced(make_fx: Callable[..., Any], mode: Any, operator: HigherOrderOperator, args: Args) -> Any:
+    """What an operator gives, after a node for it has been written.
 
-    Operators that are written in others and are not known here leave the nodes of those.
+    `mode`, which is off, writes the graph, and `make_fx` those of the functions. Operators that are written in others
+    and are not known here leave the nodes of those.
 
     Raises
     ------
@@ -58,14 +58,16 @@ def traced(mode: Any, operator: HigherOrderOperator, args: Args) -> Any:
     places, operands_of = _FUNCTIONS[operator]
     given = list(args)
     for position, name in places.items():
-        given[position] = _module_of(tracer, operator, args[position], operands_of(args))
+        given[position] = _module_of(make_fx, tracer, operator, args[position], operands_of(args))
         setattr(tracer.root, _unused(tracer.root, name), given[position])
     proxies = tree_map_only(Tensor, tracer.unwrap_proxy, tuple(given))
     proxy = tracer.create_proxy("call_function", operator, proxies, {}, name=operator.name())
     return track_tensor_tree(_result(operator, given), proxy, constant=None, tracer=tracer)
 
 
-def _module_of(tracer: Any, operator: HigherOrderOperator, function: Any, operands: Any) -> Any:
+def _module_of(
+    make_fx: Callable[..., Any], tracer: Any, operator: HigherOrderOperator, function: Any, operands: Any
+) -> Any:
     copies = tree_map_only(Tensor, lambda tensor: tensor.clone(), tuple(operands))
     module = make_fx(function)(*copies)
     kept = [value for value in vars(module).values() if isinstance(value, Tensor)] + list(module.buffers())

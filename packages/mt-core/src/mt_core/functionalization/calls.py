@@ -15,6 +15,7 @@ from ..dispatch.refused_outs import check_of_outs
 from ..dispatch.registry import Overload, find_overload
 from ..dispatch.views import link_view
 from ..dispatch.writing import check_inplace_result, check_out, out_elsewhere, take_shape, write_result
+from ..formats import strided
 from ..keys import BACKENDS, CPU, FLAGS, KEY_MASK, WIDTH
 from ..return_types import result_type
 from ..state import excluding, tls
@@ -158,17 +159,17 @@ def _view_of(source: Tensor, view: Overload, args: tuple[Any, ...], scope: Scope
     storage = source._array.storage
     if begins_at_base:
         _refuse_beyond(source, likes)
-        step = _step(storage, view, args, None, likes)
+        step = _step(storage, view, args, None, likes, scope)
         with scope.below():
-            value = step.forwards(storage.base, scope.reapplies_views)
+            value = step.forwards(storage.base)
         return _linked(source, likes, value, (step,), scope)
-    with_value = source._array.value
+    with_value = source._array._value  # what is out of date gives views that are, and are made again when they are used
     with scope.below():
         values = seen(view, with_value, args, scope.reapplies_views)
     before = source._array.steps
     if not isinstance(likes, (tuple, list)):
-        return _linked(source, likes, values, (*before, _step(storage, view, args, None, likes)), scope)
-    steps = [_step(storage, view, args, i, like) for i, like in enumerate(likes)]
+        return _linked(source, likes, values, (*before, _step(storage, view, args, None, likes, scope)), scope)
+    steps = [_step(storage, view, args, i, like, scope) for i, like in enumerate(likes)]
     made = [
         _linked(source, like, value, (*before, step), scope)
         for like, value, step in zip(likes, values, steps, strict=True)
@@ -196,9 +197,11 @@ def _refuse_beyond(source: Tensor, like: Tensor) -> None:
         )
 
 
-def _step(storage: FunctionalStorage, view: Overload, args: tuple[Any, ...], index: int | None, like: Tensor) -> Step:
+def _step(
+    storage: FunctionalStorage, view: Overload, args: tuple[Any, ...], index: int | None, like: Tensor, scope: Scope
+) -> Step:
     spot = (tuple(like.shape), like.stride(), like.storage_offset() - storage.offset)
-    return Step(view, args, index, spot)
+    return Step(view, args, index, spot, scope.reapplies_views)
 
 
 def _linked(source: Tensor, like: Tensor, value: Tensor, steps: tuple[Step, ...], scope: Scope) -> Tensor:
@@ -276,8 +279,8 @@ def _put(target: Tensor, result: Tensor, scope: Scope) -> None:
     with scope.below():
         if result._dtype is not target._dtype:
             cast = find_overload("_to_copy")
-            result = cast.call(result, target._dtype, None, None, None, False, None)
-        array.storage.write(array.steps, result, scope)
+            result = cast.call(result, target._dtype, strided, None, None, False, None)
+        array.storage.write(array.steps, result)
         array.renew()
     _count(target)
 
@@ -322,7 +325,6 @@ def _exchange_base(tensor: Tensor, like: Tensor, value: Tensor, scope: Scope) ->
         raise RuntimeError("cannot mutate tensors with frozen storage")
     fresh = shape_of(value, array.device, scope)._array
     array.storage.adopt(value)
-    array.storage.generation += 1
     fresh._value, fresh.storage, fresh.steps = value, array.storage, ()
     fresh.generation, fresh.has_other_layout = array.storage.generation, True
     take_over(tensor, fresh, value)

@@ -33,29 +33,31 @@ class Step:
         Which of several views it is.
     spot : (shape, strides, offset)
         Where it lies in memory; the offset counts from the base.
+    reapplies : bool
+        Whether it is made again as a view, and not as a copy.
     is_plain : bool
         Whether it can be put back by the inverse of the view alone. Where an element of the base is seen several times
         or the view reaches beyond what it is a view of, only its place says where it belongs.
     """
 
-    __slots__ = ("overload", "args", "index", "spot", "is_plain")
+    __slots__ = ("overload", "args", "index", "spot", "reapplies", "is_plain")
 
-    def __init__(self, overload: Overload, args: Args, index: int | None, spot: Args) -> None:
-        self.overload, self.args, self.index, self.spot = overload, args, index, spot
+    def __init__(self, overload: Overload, args: Args, index: int | None, spot: Args, reapplies: bool) -> None:
+        self.overload, self.args, self.index, self.spot, self.reapplies = overload, args, index, spot, reapplies
         self.is_plain = overload.name in _BACK and not _repeats(spot)
 
-    def forwards(self, base: Tensor, reapplies: bool) -> Tensor:
+    def forwards(self, base: Tensor) -> Tensor:
         """The view of a base, or a copy of what it shows."""
         args = self.args
         if self.overload.name == "as_strided":
             args = (*args[:2], args[2] + base.storage_offset())
-        found = seen(self.overload, base, args, reapplies)
+        found = seen(self.overload, base, args, self.reapplies)
         viewed: Tensor = found if self.index is None else found[self.index]
         return viewed
 
-    def backwards(self, base: Tensor, value: Tensor, reapplies: bool) -> Tensor:
+    def backwards(self, base: Tensor, value: Tensor) -> Tensor:
         """The base with `value` in the place of the view."""
-        back: Tensor = _BACK[self.overload.name](self, base, value, reapplies)
+        back: Tensor = _BACK[self.overload.name](self, base, value, self.reapplies)
         return back
 
 
@@ -74,24 +76,24 @@ def _copying(view: str) -> str:
     return copy_name(view) if view in COPIES else f"{view}_copy"
 
 
-def replayed(base: Tensor, steps: tuple[Step, ...], reapplies: bool) -> Tensor:
+def replayed(base: Tensor, steps: tuple[Step, ...]) -> Tensor:
     """What the steps lead to."""
     for step in steps:
-        base = step.forwards(base, reapplies)
+        base = step.forwards(base)
     return base
 
 
-def put_back(base: Tensor, steps: tuple[Step, ...], value: Tensor, reapplies: bool) -> Tensor:
+def put_back(base: Tensor, steps: tuple[Step, ...], value: Tensor) -> Tensor:
     """The base with `value` in the place of what the steps lead to."""
     if not steps:
         return value
     if not all(step.is_plain for step in steps):
-        return _put_at(base, steps, value, reapplies)
+        return _put_at(base, steps, value, steps[-1].reapplies)
     bases = [base]
     for step in steps[:-1]:
-        bases.append(step.forwards(bases[-1], reapplies))
+        bases.append(step.forwards(bases[-1]))
     for step, of in zip(reversed(steps), reversed(bases), strict=True):
-        value = step.backwards(of, value, reapplies)
+        value = step.backwards(of, value)
     return value
 
 

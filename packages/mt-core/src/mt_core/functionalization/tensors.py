@@ -71,7 +71,7 @@ class FunctionalStorage:
         self.shape, self.strides, self.offset = tuple(base.shape), base.stride(), base.storage_offset()
         self.dtype = base._dtype
 
-    def write(self, steps: tuple[Step, ...], value: Tensor, scope: Scope) -> None:
+    def write(self, steps: tuple[Step, ...], value: Tensor) -> None:
         """Let what the steps lead to be `value`.
 
         Raises
@@ -81,7 +81,7 @@ class FunctionalStorage:
         """
         if self.is_frozen:
             raise RuntimeError("cannot mutate tensors with frozen storage")
-        self.base = relaid(put_back(self.base, steps, value, scope.reapplies_views), self.strides)
+        self.base = relaid(put_back(self.base, steps, value), self.strides)
         self.generation += 1
 
     def meta(self) -> Tensor:
@@ -145,7 +145,7 @@ class FunctionalArray(HollowArray):
 
     def renew(self) -> None:
         """Make the value from the base again; to be called below the level."""
-        self._value = replayed(self.storage.base, self.steps, self.level.reapplies_views)
+        self._value = replayed(self.storage.base, self.steps)
         self.generation = self.storage.generation
 
     def elements_for(self, use: str) -> Tensor:

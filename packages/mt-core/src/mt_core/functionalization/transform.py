@@ -111,7 +111,7 @@ def _value_of(tensor: Tensor, level: FunctionalizeInterpreter) -> Tensor:
 def _write_through(given: Any, array: FunctionalArray) -> None:
     """Do to an argument of the function what was done to the functional tensor that stood for it."""
     storage = array.storage
-    if storage.generation:
+    if storage.generation or array.has_other_layout and not array.steps:
         if given.shape != storage.base.shape:
             given.resize_(storage.base.shape)
         given.copy_(storage.base)

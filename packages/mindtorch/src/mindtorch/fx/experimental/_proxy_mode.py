@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from mt_core import Tensor, pytree
@@ -36,6 +36,10 @@ def decompose(decomposition_table: Any) -> Iterator[dict[Any, Any]]:
         yield _tables[-1]
     finally:
         _tables.pop()
+
+
+#: What writes the node of an operator on functions, which it has to trace; entered by `proxy_tensor`.
+higher_order_rules: list[Callable[..., Any]] = []
 
 
 class ProxyTorchDispatchMode(TorchDispatchMode):
@@ -118,9 +122,7 @@ def proxy_call(proxy_mode: ProxyTorchDispatchMode, func: Any, pre_dispatch: bool
         For a number that is read from a tensor whose elements are not known while tracing.
     """
     if isinstance(func, HigherOrderOperator):
-        from ..._higher_order_ops._tracing import traced  # lazy: it traces functions, by way of this module
-
-        return traced(proxy_mode, func, tuple(args))
+        return higher_order_rules[-1](proxy_mode, func, tuple(args))
     tensors = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
     if any(not _is_traceable(t) for t in tensors):
         return NotImplemented

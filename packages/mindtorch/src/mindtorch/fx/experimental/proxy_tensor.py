@@ -12,6 +12,7 @@ from mt_core import Tensor, pytree
 from mt_nn import Module, Parameter
 
 from ..._guards import detect_fake_mode
+from ..._higher_order_ops._tracing import traced
 from ..._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from ...amp.autocast_mode import is_autocast_cache_enabled, set_autocast_cache_enabled
 from ...utils.weak import WeakTensorKeyDictionary
@@ -26,6 +27,7 @@ from ._proxy_mode import (
     disable_proxy_modes_tracing,
     get_innermost_proxy_mode,
     get_proxy_mode,
+    higher_order_rules,
     proxy_call,
 )
 from ._proxy_slots import (
@@ -261,3 +263,6 @@ class _GraphTracer(PythonKeyTracer):
     def __init__(self, graph: Graph) -> None:
         super().__init__()
         self.graph = graph
+
+
+higher_order_rules.append(functools.partial(traced, make_fx))
