@@ -98,7 +98,6 @@ def test_distributed_is_not_available():
     [
         ("jit", "load"),
         ("fx.passes.graph_drawer", "FxGraphDrawer"),
-        ("export", "export"),
         ("profiler", "profile"),
         ("hub", "list"),
         ("compiler", "wrap_numpy"),

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
+import traceback
 import weakref
 from collections.abc import Iterator
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
-__all__ = ["compiling", "disable_code_of", "disabled", "disabled_program", "is_compiling", "stance"]
+__all__ = [
+    "compiling", "disable_code_of", "disabled", "disabled_program", "exporting", "is_compiling", "is_exporting",
+    "is_library", "program_stack", "stance",
+]  # fmt: skip
+
+_OWN = frozenset(
+    "mindtorch mt_core mt_autograd mt_backend_cpu mt_nn mt_library mt_mindspore mt_backend_gpu mt_backend_ascend torch "
+    "numpy ml_dtypes".split()
+)
 
 
 class _Capturing(threading.local):
     depth = 0
+    exports = 0
 
 
 _capturing = _Capturing()
@@ -27,6 +38,22 @@ def compiling() -> Iterator[None]:
         yield
     finally:
         _capturing.depth -= 1
+
+
+@contextlib.contextmanager
+def exporting() -> Iterator[None]:
+    """Context manager: the program in this thread runs in order to be exported."""
+    _capturing.exports += 1
+    try:
+        with compiling():
+            yield
+    finally:
+        _capturing.exports -= 1
+
+
+def is_exporting() -> bool:
+    """Whether this code runs in order to be exported."""
+    return _capturing.exports > 0
 
 
 def is_compiling() -> bool:
@@ -63,3 +90,19 @@ class _Stance:
 
 
 stance = _Stance()
+
+
+def is_library(module: str | None) -> bool:
+    """Whether a module is mindtorch's own or Python's, whose globals are not part of a program."""
+    top = (module or "").partition(".")[0]
+    return top in _OWN or top in sys.stdlib_module_names and top != "__main__"
+
+
+def program_stack() -> str:
+    """The innermost frame of the program, as a traceback shows it."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_library(frame.f_globals.get("__name__")):
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    return "".join(traceback.format_list(traceback.extract_stack(frame, limit=1))).rstrip()

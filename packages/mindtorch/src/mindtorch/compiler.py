@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
+from . import _capturing
 from ._capturing import disable_code_of
-from ._capturing import is_compiling as is_compiling
 from ._capturing import stance as _current
 from ._unsupported import refusal, unsupported_function
 
@@ -49,14 +49,19 @@ def compile(*args: Any, **kwargs: Any) -> Any:
     return _compile.compile(*args, **kwargs)
 
 
+def is_compiling() -> bool:
+    """Whether this code runs in order to be captured as a graph."""
+    return _capturing.is_compiling()
+
+
 def is_dynamo_compiling() -> bool:
     """Whether this code runs in order to be captured by ``torch.compile``."""
-    return is_compiling()
+    return _capturing.is_compiling() and not _capturing.is_exporting()
 
 
 def is_exporting() -> bool:
-    """Whether this code is being exported."""
-    return False
+    """Whether this code runs in order to be exported."""
+    return _capturing.is_exporting()
 
 
 def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:

@@ -10,6 +10,7 @@ __all__ = [
     "RecompileError",
     "TorchDynamoException",
     "Unsupported",
+    "UserError",
 ]
 
 
@@ -26,6 +27,10 @@ class InvalidBackend(TorchDynamoException):
 
 class Unsupported(TorchDynamoException):
     """A program that has to be one graph (``fullgraph=True``) cannot be captured as one."""
+
+
+class UserError(Unsupported):
+    """A program asks for what a graph cannot hold, or gives what `torch.export` does not take."""
 
 
 class RecompileError(TorchDynamoException):

@@ -14,7 +14,6 @@ import collections
 import functools
 import operator
 import os
-import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -25,22 +24,13 @@ from mt_core import Tensor
 from mt_nn import Module
 from mt_nn.optim import Optimizer
 
+from .._capturing import is_library
 from .exc import GraphBreak
 
-__all__ = ["ProgramState", "is_library", "same_value"]
+__all__ = ["ProgramState", "same_value"]
 
-_OWN = frozenset(
-    "mindtorch mt_core mt_autograd mt_backend_cpu mt_nn mt_library mt_mindspore mt_backend_gpu mt_backend_ascend torch "
-    "numpy ml_dtypes".split()
-)
 _ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range})
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
-
-
-def is_library(module: str | None) -> bool:
-    """Whether a module is mindtorch's own or Python's, whose globals are not part of a program."""
-    top = (module or "").partition(".")[0]
-    return top in _OWN or top in sys.stdlib_module_names and top != "__main__"
 
 
 def same_value(a: Any, b: Any) -> bool:

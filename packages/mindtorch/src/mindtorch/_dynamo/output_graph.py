@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import operator
 import re
-import sys
-import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
@@ -17,11 +15,12 @@ from mt_core.overrides import TorchFunctionMode
 from mt_nn.parameter import Buffer, Parameter
 
 from .._C import _set_grad_enabled
+from .._capturing import program_stack
 from ..fx.graph import Graph
 from ..fx.node import Node
 from ..fx.proxy import GraphAppendingTracer
 from .exc import GraphBreak
-from .guards import ProgramState, is_library
+from .guards import ProgramState
 
 __all__ = ["CONSTANTS", "GraphInput", "Recorder"]
 
@@ -274,7 +273,7 @@ class Recorder(TorchFunctionMode):
             node = self._tracer.create_node(kind, target, self._argument(args), self._argument(kwargs))
         except NotImplementedError as error:
             raise GraphBreak(f"{_name_of(func)} has an {error}") from error
-        node.stack_trace = _program_stack()
+        node.stack_trace = program_stack()
         self.operators += 1
         return node
 
@@ -359,13 +358,3 @@ def _step(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str
     if name in _INFIX and not kwargs and len(args) == (1 if name in ("neg", "bitwise_not") else 2):
         return "call_function", _INFIX[name], args, {}
     return "call_method", name, args, kwargs
-
-
-def _program_stack() -> str:
-    """The innermost frame of the program, as a traceback shows it."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_library(frame.f_globals.get("__name__")):
-        frame = frame.f_back
-    if frame is None:
-        return ""
-    return "".join(traceback.format_list(traceback.extract_stack(frame, limit=1))).rstrip()

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from .._capturing import disabled
+from .._capturing import disabled, is_library
 from .exc import GraphBreak
-from .guards import ProgramState, is_library
+from .guards import ProgramState
 
 __all__ = ["Watcher", "breaking_functions"]
 

@@ -1,0 +1,93 @@
+"""``torch.export``: a module as a graph of operators, for one size of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mt_nn import Module
+
+from .._dynamo.exc import UserError
+from .._unsupported import refusal, unsupported_class, unsupported_function
+from ._trace import trace
+from .dynamic_shapes import Dim, check_static, dims
+from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
+from .graph_signature import ExportBackwardSignature, ExportGraphSignature
+
+__all__ = [
+    "Dim",
+    "ExportBackwardSignature",
+    "ExportGraphSignature",
+    "ExportedProgram",
+    "ModuleCallEntry",
+    "ModuleCallSignature",
+    "UnflattenedModule",
+    "dims",
+    "draft_export",
+    "export",
+    "load",
+    "register_dataclass",
+    "save",
+    "unflatten",
+]
+
+_REMEDY = "Use ExportedProgram.module()."
+
+UnflattenedModule = unsupported_class("torch.export.UnflattenedModule", _REMEDY)
+draft_export = unsupported_function("torch.export.draft_export", "Use torch.export.export.")
+load = unsupported_function("torch.export.load", "Save the weights as a state_dict with torch.save, and load them so.")
+save = unsupported_function("torch.export.save", "Save the state_dict with torch.save.")
+unflatten = unsupported_function("torch.export.unflatten", _REMEDY)
+
+
+def export(
+    mod: Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    strict: bool = False,
+    preserve_module_call_signature: Sequence[str] = (),
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+) -> ExportedProgram:
+    """The graph of the operators that a module calls for these arguments.
+
+    The module runs once, on fake tensors. What it decides by shapes and by arguments that are no tensors is part of the
+    graph, and compared when the graph is called.
+
+    Parameters
+    ----------
+    args, kwargs
+        Arguments of the module, tensors and plain values in nested containers.
+    dynamic_shapes
+        Which sizes may vary: none.
+
+    Raises
+    ------
+    NotImplementedError
+        For sizes that vary, ``strict=True`` and signatures of submodules.
+    ValueError
+        When `mod` is no module.
+    torch._dynamo.exc.UserError
+        When `args` is no tuple.
+    torch._subclasses.fake_tensor.DataDependentOutputException
+        When the module reads elements of a tensor.
+    """
+    if not isinstance(mod, Module):
+        raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
+    if not isinstance(args, tuple):
+        raise UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
+    if strict:
+        raise refusal("torch.export.export(strict=True)", "Leave it out: the module is run, and not read.")
+    if preserve_module_call_signature:
+        raise refusal("torch.export.export(preserve_module_call_signature=...)", "Leave it out.")
+    check_static(dynamic_shapes)
+    given = dict(kwargs or {})
+    return ExportedProgram.of_module(mod, trace(mod, args, given), args, given)
+
+
+def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:
+    """Let instances of a dataclass be arguments and results, with their fields as parts."""
+    from ..utils import _pytree  # late: only programs with such classes need it
+
+    _pytree.register_dataclass(cls)

@@ -1,0 +1,91 @@
+"""Exported graphs by the operators that others are written in, without writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core import Tensor, pytree
+from mt_library.ops import ops
+
+from ..func import functionalize
+from ..fx.experimental.proxy_tensor import make_fx
+from ..fx.graph import Graph
+from ..fx.graph_module import GraphModule
+from ..fx.node import Node
+from .graph_signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument
+
+__all__ = ["decomposed"]
+
+_MUTATIONS = {
+    InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
+    InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION,
+    InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
+}
+
+
+def decomposed(
+    module: GraphModule, signature: ExportGraphSignature, table: dict[Any, Any]
+) -> tuple[Graph, ExportGraphSignature]:
+    """The graph of what a graph calls below autograd, and what its inputs and outputs are.
+
+    Parameters
+    ----------
+    table
+        Operator -> function in whose operators it is written.
+    """
+    inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
+    is_tensor = [isinstance(node.meta["val"], Tensor) for node in inputs]
+    constants = [node.meta["val"] for node in inputs]
+
+    def of_tensors(*tensors: Any) -> Any:
+        given = iter(tensors)
+        return module(*[next(given) if tensor else value for tensor, value in zip(is_tensor, constants, strict=True)])
+
+    fakes = [value.detach() for value, tensor in zip(constants, is_tensor, strict=True) if tensor]
+    traced = make_fx(functionalize(of_tensors), table, tracing_mode="fake")(*fakes)
+    return _signed(traced.graph, inputs, is_tensor, signature)
+
+
+def _signed(
+    graph: Graph, inputs: list[Node], is_tensor: list[bool], signature: ExportGraphSignature
+) -> tuple[Graph, ExportGraphSignature]:
+    placeholders = [node for node in graph.nodes if node.op == "placeholder"]
+    given = iter(placeholders)
+    specs = list(signature.input_specs)
+    for place, (node, tensor) in enumerate(zip(inputs, is_tensor, strict=True)):
+        if tensor:
+            own = next(given)
+            own.target = own.name = node.name
+            own.meta = dict(node.meta)
+        else:
+            with graph.inserting_before(_at(graph, place)):
+                graph.placeholder(node.name).meta = dict(node.meta)
+    written = _written_inputs(graph, {spec.arg.name: spec for spec in specs})
+    (output,) = [node for node in graph.nodes if node.op == "output"]
+    results = pytree.tree_leaves(output.args[0], is_leaf=lambda leaf: isinstance(leaf, Node) or leaf is None)
+    output.args = ((*(value for value, _ in written), *results),)
+    mutations = [
+        OutputSpec(_MUTATIONS[spec.kind], TensorArgument(value.name), spec.target or spec.arg.name)
+        for value, spec in written
+    ]
+    outputs = [
+        OutputSpec(spec.kind, TensorArgument(value.name) if isinstance(value, Node) else spec.arg, spec.target)
+        for spec, value in zip(signature.output_specs, results, strict=True)
+    ]
+    graph.lint()
+    return graph, ExportGraphSignature(specs, [*mutations, *outputs])
+
+
+def _at(graph: Graph, place: int) -> Node:
+    return list(graph.nodes)[place]
+
+
+def _written_inputs(graph: Graph, specs: dict[str, InputSpec]) -> list[tuple[Node, InputSpec]]:
+    """The values that the graph copies to inputs at its end, which are outputs from now on."""
+    found = []
+    for node in list(graph.nodes):
+        if node.target is ops.aten.copy_.default and node.args[0].op == "placeholder":
+            found.append((node.args[1], specs[node.args[0].name]))
+            node.replace_all_uses_with(node.args[1])
+            graph.erase_node(node)
+    return found

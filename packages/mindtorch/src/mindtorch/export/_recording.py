@@ -1,0 +1,75 @@
+"""The layer of the key ``TRACING``: each operator that a program calls is told to the recorder of its thread.
+
+It stands above autograd and below autocast, so that an operator is told as it was called, and neither its gradient nor
+what it is made of.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from mt_core.dispatch.dispatcher import register_layer
+from mt_core.dispatch.registry import Overload
+from mt_core.keys import TRACING
+from mt_core.plugins.protocols import CONTRACT
+from mt_core.state import excluding, tls
+
+__all__ = ["Recording"]
+
+Callee = Callable[..., Any]
+
+
+class _Recorders(threading.local):
+    def __init__(self) -> None:
+        self.current: Any = None
+
+
+_recorders = _Recorders()
+
+
+class TracingLayer:
+    """Tells the thread's recorder of a call, after it was carried out below."""
+
+    contract = CONTRACT
+    dispatch_key = "TRACING"
+
+    def build(self, overload: Overload, call_keys: int, below: Callable[[], Callee]) -> Callee:
+        def run(*args: Any) -> Any:
+            with excluding(TRACING):
+                result = below()(*args)
+            _recorders.current.note(overload, args, result)
+            return result
+
+        return run
+
+    def fallback(
+        self, overload: Overload, call_keys: int, below: Callable[[], Callee], composite: Callee | None
+    ) -> Callee:
+        return self.build(overload, call_keys, below)
+
+
+class Recording:
+    """Context manager: operators that this thread calls are told to ``recorder.note(overload, args, result)``."""
+
+    def __init__(self, recorder: Any) -> None:
+        self._recorder = recorder
+
+    def __enter__(self) -> None:
+        self._before = _recorders.current
+        _recorders.current = self._recorder
+        tls.include |= TRACING
+        tls.refresh()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _recorders.current = self._before
+        if self._before is None:
+            tls.include &= ~TRACING
+            tls.refresh()
+
+
+register_layer(TRACING, TracingLayer())

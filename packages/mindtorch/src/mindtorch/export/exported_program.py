@@ -1,0 +1,334 @@
+"""``torch.export.exported_program``: the graph of a module with its tensors."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mt_core import Tensor, pytree
+from mt_nn import Module, Parameter
+
+from ..fx._codegen import _PyTreeCodeGen, _PyTreeInfo
+from ..fx.graph import Graph
+from ..fx.graph_module import GraphModule, _assign_attr
+from ..fx.node import Node
+from ._decompose import decomposed
+from ._trace import Traced, argument_names
+from .graph_signature import ExportGraphSignature, InputKind, InputSpec
+
+__all__ = ["CallSpec", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature"]
+
+_TRAINING, _ATEN = "TRAINING", "ATEN"
+
+
+@dataclasses.dataclass
+class CallSpec:
+    """The structure of a call: of arguments and named arguments, and of the result."""
+
+    in_spec: pytree.TreeSpec | None
+    out_spec: pytree.TreeSpec | None
+
+
+@dataclasses.dataclass
+class ModuleCallSignature:
+    """How a module was called."""
+
+    inputs: list[Any]
+    outputs: list[Any]
+    in_spec: pytree.TreeSpec
+    out_spec: pytree.TreeSpec
+    forward_arg_names: list[str] | None = None
+
+
+@dataclasses.dataclass
+class ModuleCallEntry:
+    """A module that the program calls, and how, where that is known."""
+
+    fqn: str
+    signature: ModuleCallSignature | None = None
+
+
+class ExportedProgram:
+    """A module as a graph of operators, of which the tensors that the module held are inputs.
+
+    Attributes
+    ----------
+    graph_module
+        The graph, as a function of all its inputs.
+    graph_signature
+        What these are.
+    state_dict
+        The parameters and buffers that the module's state dict held.
+    constants
+        Other tensors.
+    example_inputs
+        The arguments and named arguments that it was exported with.
+    call_spec
+        How these, and the result, are nested.
+    dialect
+        ``"TRAINING"``: operators as the program called them; ``"ATEN"``: taken apart, without writes.
+    """
+
+    def __init__(
+        self, traced_graph: Graph, signature: ExportGraphSignature, tensors: dict[str, Any], constants: dict[str, Any],
+        entries: list[ModuleCallEntry], example_inputs: Any, guards: list[tuple[str, str, Any]], dialect: str,
+    ) -> None:  # fmt: skip
+        self.graph_module = GraphModule(Module(), traced_graph)
+        self.graph_signature = signature
+        self._tensors = tensors
+        persistent = {*signature.parameters, *signature.buffers} - set(signature.non_persistent_buffers)
+        self.state_dict = {name: tensor for name, tensor in tensors.items() if name in persistent}
+        self.constants = {**constants, **{n: t for n, t in tensors.items() if n not in persistent}}
+        self.module_call_graph = entries
+        self.example_inputs = example_inputs
+        self.dialect = dialect
+        self.range_constraints: dict[Any, Any] = {}
+        self._guards = guards
+
+    @classmethod
+    def of_module(cls, mod: Module, traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
+        """The program of a module that was traced."""
+        tensors = dict(mod.named_parameters(remove_duplicate=False)) | dict(mod.named_buffers(remove_duplicate=False))
+        names = argument_names(mod, args, kwargs)
+        whole = ModuleCallSignature([], [], traced.in_spec, traced.out_spec, names)
+        entries = [ModuleCallEntry("", whole)]
+        entries += [ModuleCallEntry(name) for name, _ in mod.named_modules() if name]
+        return cls(
+            traced.graph, traced.signature, tensors, traced.constants, entries, (args, kwargs), traced.guards, _TRAINING
+        )
+
+    # What there is
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self.graph_module.graph
+
+    @property
+    def call_spec(self) -> CallSpec:
+        """How arguments and result are nested."""
+        whole = self._whole()
+        return CallSpec(whole.in_spec, whole.out_spec)
+
+    def _whole(self) -> ModuleCallSignature:
+        signature = self.module_call_graph[0].signature
+        if signature is None:
+            raise AssertionError("the first module of a program is the whole of it")
+        return signature
+
+    @property
+    def tensor_constants(self) -> dict[str, Any]:
+        """The tensors that are neither parameters nor part of the state dict."""
+        return self.constants
+
+    def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
+        """Names and parameters."""
+        for name in self.graph_signature.parameters:
+            yield name, self.state_dict[name]
+
+    def parameters(self) -> Iterator[Parameter]:
+        """The parameters."""
+        for _, parameter in self.named_parameters():
+            yield parameter
+
+    def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
+        """Names and buffers."""
+        for name in self.graph_signature.buffers:
+            yield name, self._tensors[name]
+
+    def buffers(self) -> Iterator[Tensor]:
+        """The buffers."""
+        for _, buffer in self.named_buffers():
+            yield buffer
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Not to be called.
+
+        Raises
+        ------
+        RuntimeError
+            Always, as in PyTorch: `module` gives what can be.
+        """
+        raise RuntimeError(
+            "Unable to call ExportedProgram directly. You should use `exported_program.module()` instead."
+        )
+
+    def __str__(self) -> str:
+        code = self.graph_module.print_readable(print_output=False)
+        body = code.strip("\n").replace("\n", "\n    ")
+        signature = str(self.graph_signature).strip("\n").replace("\n", "\n    ")
+        return (
+            f"ExportedProgram:\n    {body}\n\nGraph signature: \n    {signature}\n\n"
+            f"Range constraints: {self.range_constraints}\n"
+        )
+
+    # What is made of it
+
+    def run_decompositions(
+        self, decomp_table: dict[Any, Callable[..., Any]] | None = None, decompose_custom_triton_ops: bool = False
+    ) -> ExportedProgram:
+        """The program by operators that others are written in, and without writes: what it writes becomes outputs.
+
+        Parameters
+        ----------
+        decomp_table
+            Operator -> function in whose operators it is written.
+        """
+        graph, signature = decomposed(self.graph_module, self.graph_signature, dict(decomp_table or {}))
+        return ExportedProgram(
+            graph, signature, self._tensors, self._own_constants(), self.module_call_graph, self.example_inputs,
+            self._guards, _ATEN,
+        )  # fmt: skip
+
+    def _own_constants(self) -> dict[str, Any]:
+        return {name: value for name, value in self.constants.items() if name not in self._tensors}
+
+    def module(self, check_guards: bool = True) -> GraphModule:
+        """A module that does what the exported one did, for arguments that the graph holds of.
+
+        Its parameters and buffers are this program's.
+
+        Parameters
+        ----------
+        check_guards
+            Compare the arguments with those that the program was exported with: sizes and dtypes of tensors, and the
+            values of others.
+        """
+        return _unlifted(self, check_guards)
+
+
+# Calling it
+
+
+def _unlifted(program: ExportedProgram, check_guards: bool) -> GraphModule:
+    """The graph as a module that holds the tensors."""
+    root = Module()
+    values = {**program._tensors, **program._own_constants()}
+    for name, value in values.items():
+        _assign_attr(value, root, name)
+    graph = _with_attributes(program, check_guards)
+    if check_guards:
+        root._guards_fn = _Guards(program._guards)
+    whole = program._whole()
+    names = whole.forward_arg_names or []
+    graph._codegen = _PyTreeCodeGen(_PyTreeInfo(names, whole.in_spec, whole.out_spec))
+    made = GraphModule(root, graph)
+    for node in made.graph.find_nodes(op="placeholder"):
+        node.name = node.target  # a copy of a graph renames what is a function of Python's too
+    made.recompile()
+    for name in values.keys() - program.state_dict.keys():
+        owner, _, own = name.rpartition(".")
+        made.get_submodule(owner)._non_persistent_buffers_set.add(own)
+    made.register_forward_pre_hook(_Structure(whole.in_spec), with_kwargs=True)
+    made.train = made.eval = _refuse_mode  # type: ignore[method-assign, assignment]
+    return made
+
+
+def _refuse_mode(mode: bool = True) -> Module:
+    raise NotImplementedError("Calling train() or eval() is not supported for exported programs.")
+
+
+def _with_attributes(program: ExportedProgram, check_guards: bool) -> Graph:
+    """The graph with attributes in the place of the inputs that the module holds, and its writes at the end."""
+    graph = copy.deepcopy(program.graph)
+    placeholders = [node for node in graph.nodes if node.op == "placeholder"]
+    specs = program.graph_signature.input_specs
+    nodes = {spec.arg.name: node for spec, node in zip(specs, placeholders, strict=True)}
+    held = [spec for spec in specs if spec.kind is not InputKind.USER_INPUT]
+    users = [nodes[spec.arg.name] for spec in specs if spec.kind is InputKind.USER_INPUT]
+    first = next((node for node in graph.nodes if node.op != "placeholder"), None)
+    if first is None:
+        raise AssertionError("a graph has an output")
+    attributes = {spec.target: _attribute_for(graph, nodes[spec.arg.name], spec) for spec in held}
+    if check_guards and users:
+        with graph.inserting_before(first):
+            graph.call_module("_guards_fn", tuple(users))
+    _write_back(graph, program.graph_signature, nodes, attributes)
+    return graph
+
+
+def _attribute_for(graph: Graph, placeholder: Node, spec: InputSpec) -> Node:
+    with graph.inserting_before(placeholder):
+        attribute = graph.get_attr(str(spec.target))
+    attribute.meta = dict(placeholder.meta)
+    placeholder.replace_all_uses_with(attribute)
+    graph.erase_node(placeholder)
+    return attribute
+
+
+def _write_back(
+    graph: Graph, signature: ExportGraphSignature, nodes: dict[str, Node], attributes: dict[str | None, Node]
+) -> None:
+    """Copy outputs that are new values to what they are values of, and return the others."""
+    from mt_library.ops import ops  # late: operators are resolved when a program is called
+
+    (output,) = [node for node in graph.nodes if node.op == "output"]
+    kept = []
+    for spec, value in zip(signature.output_specs, output.args[0], strict=True):
+        if spec.target is None:
+            kept.append(value)
+            continue
+        target = attributes.get(spec.target) or nodes[spec.target]
+        with graph.inserting_before(output):
+            graph.call_function(ops.aten.copy_.default, (target, value))
+    output.args = (tuple(kept),)
+
+
+class _Structure:
+    """Compares how arguments are nested."""
+
+    def __init__(self, in_spec: pytree.TreeSpec) -> None:
+        self._spec = in_spec
+
+    def __call__(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        expected = list(self._spec.child(1).context)
+        if list(kwargs) != expected:
+            if set(kwargs) != set(expected):
+                raise ValueError(
+                    f"Ran into a kwarg keyword mismatch: Got the following keywords {list(kwargs)} but expected "
+                    f"{expected}"
+                )
+            kwargs = {name: kwargs[name] for name in expected}
+        found = pytree.tree_structure((args, kwargs))
+        if found != self._spec:
+            raise ValueError(
+                f"Trying to flatten user inputs with exported input tree spec: \n{self._spec}\nbut actually got inputs "
+                f"with tree spec of: \n{found}.\nPlease check that the inputs have the same number and type of args "
+                "and kwargs as the ones you used when tracing."
+            )
+        return args, kwargs
+
+
+class _Guards(Module):
+    """Compares arguments with those that a program was exported with."""
+
+    def __init__(self, guards: list[tuple[str, str, Any]]) -> None:
+        super().__init__()
+        self._expected = [(source, _facts(leaf)) for _, source, leaf in guards]
+
+    def forward(self, *leaves: Any) -> None:
+        """Compare the leaves of the arguments.
+
+        Raises
+        ------
+        AssertionError
+            Naming what differs.
+        """
+        for (source, expected), leaf in zip(self._expected, leaves, strict=True):
+            found = _facts(leaf)
+            for what in expected:
+                if found.get(what, _NOTHING) != expected[what]:
+                    raise AssertionError(f"Guard failed: {source}{what} == {expected[what]}")
+
+
+_NOTHING = object()
+
+
+def _facts(leaf: Any) -> dict[str, Any]:
+    """What a graph takes for granted of a leaf: text that reads it -> value."""
+    if not isinstance(leaf, Tensor):
+        return {} if leaf is None else {"": leaf}
+    sizes = {f".size()[{i}]": size for i, size in enumerate(leaf.shape)}
+    return {".dtype": leaf.dtype, ".dim()": leaf.dim(), **sizes, ".device": leaf.device}

@@ -1,0 +1,251 @@
+"""Exported modules: the graph reads as PyTorch's, does what the module does, and refuses what it does not hold of."""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import mindtorch as torch
+from mindtorch import nn
+from mindtorch.export.graph_signature import InputKind, OutputKind
+
+SNAPSHOTS = Path(__file__).with_name("snapshots")
+sys.path.insert(0, str(SNAPSHOTS))
+
+from exported_programs import PROGRAMS  # noqa: E402
+
+RECORDED = json.loads((SNAPSHOTS / "exports.json").read_text())
+
+
+def exported(name):
+    module, args, kwargs = PROGRAMS[name](torch)
+    return torch.export.export(copy.deepcopy(module), args, kwargs), module, args, kwargs
+
+
+def numbers(result):
+    return torch.utils._pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.tolist(), result)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_graphs_read_as_pytorchs(name):
+    program, _, _, _ = exported(name)
+    recorded = RECORDED[name]
+    assert program.graph_module.code.strip() == recorded["code"]
+    assert str(program.graph_signature) == recorded["signature"]
+    assert program.module().code.strip() == recorded["module"]
+
+
+def check_equal(found, expected, tolerance=0):
+    leaves, others = (torch.utils._pytree.tree_flatten(value) for value in (found, expected))
+    assert leaves[1] == others[1]
+    for a, b in zip(leaves[0], others[0], strict=True):
+        if isinstance(a, torch.Tensor):
+            torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance)
+            assert tolerance or a.stride() == b.stride()
+        else:
+            assert a == b
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("taken_apart", [False, True])
+def test_the_graph_does_what_the_module_does(name, taken_apart):
+    program, module, args, kwargs = exported(name)
+    made = (program.run_decompositions() if taken_apart else program).module()
+    for _ in range(2):
+        given = copy.deepcopy((args, kwargs))
+        result, expected = made(*given[0], **given[1]), module(*args, **kwargs)
+        check_equal(result, expected, 1e-6 if taken_apart else 0)
+    torch.testing.assert_close(made.state_dict(), module.state_dict())
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_numbers_are_pytorchs(name):
+    program, _, args, kwargs = exported(name)
+    found = torch.utils._pytree.tree_leaves(numbers(program.module()(*args, **kwargs)))
+    expected = torch.utils._pytree.tree_leaves(RECORDED[name]["result"])
+    assert [f for f in found if not isinstance(f, float)] == [e for e in expected if not isinstance(e, float)]
+    floats = [[v for v in values if isinstance(v, float)] for values in (found, expected)]
+    assert floats[0] == pytest.approx(floats[1], rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "nested_arguments"])
+def test_gradients(name):
+    program, module, args, kwargs = exported(name)
+    grads = []
+    for run in (program.module(), module):
+        leaves = torch.utils._pytree.tree_leaves(run(*args, **kwargs))
+        total = [t.sum() for t in leaves if isinstance(t, torch.Tensor) and t.requires_grad]
+        if total:
+            sum(total).backward()
+        grads.append({name: p.grad for name, p in run.named_parameters()})
+    check_equal(*grads)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, x, scale=2, *, flag=None):
+        return self.linear(x) * scale
+
+
+def test_what_a_program_holds():
+    module = Net()
+    program = torch.export.export(module, (torch.ones(2, 3),), {"flag": None})
+    assert dict(program.named_parameters()) == dict(module.named_parameters())
+    assert list(program.parameters()) == list(module.parameters())
+    assert not list(program.buffers())
+    assert program.state_dict.keys() == module.state_dict().keys()
+    assert program.example_inputs[1] == {"flag": None}
+    assert [entry.fqn for entry in program.module_call_graph] == ["", "linear"]
+    assert [spec.kind for spec in program.graph_signature.input_specs] == [
+        InputKind.PARAMETER, InputKind.PARAMETER, InputKind.USER_INPUT, InputKind.USER_INPUT,
+    ]  # fmt: skip
+    assert program.graph_signature.user_inputs == ("x", None)
+    assert program.dialect == "TRAINING"
+    assert program.module().linear.weight is module.linear.weight
+    assert "p_linear_weight: PARAMETER target='linear.weight'" in str(program)
+    val = next(node for node in program.graph.nodes if node.op == "call_function").meta["val"]
+    assert type(val).__name__ == "FakeTensor"
+    assert val.shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "kind", "text"),
+    [
+        ((torch.ones(3, 3),), {"flag": None}, AssertionError, r"Guard failed: x.size\(\)\[0\] == 2"),
+        ((torch.ones(2, 3).double(),), {"flag": None}, AssertionError, "Guard failed: x.dtype == torch.float32"),
+        ((torch.ones(2),), {"flag": None}, AssertionError, r"Guard failed: x.dim\(\) == 2"),
+        (
+            (torch.ones(2, 3),),
+            {},
+            ValueError,
+            r"Ran into a kwarg keyword mismatch: Got the following keywords \[\] but",
+        ),
+        (
+            ([torch.ones(2, 3)],),
+            {"flag": None},
+            ValueError,
+            "Trying to flatten user inputs with exported input tree spec",
+        ),
+    ],
+)
+def test_calls_that_the_graph_is_not_for(args, kwargs, kind, text):
+    made = torch.export.export(Net(), (torch.ones(2, 3),), {"flag": None}).module()
+    with pytest.raises(kind, match=text):
+        made(*args, **kwargs)
+
+
+def test_constants_are_guarded():
+    module = Net()
+    x = torch.ones(2, 3)
+    made = torch.export.export(module, (x, 3)).module()
+    check_equal(made(x, 3), module(x, 3))
+    with pytest.raises(AssertionError, match="Guard failed: scale == 3"):
+        made(x, 4)
+    unchecked = torch.export.export(module, (x, 3)).module(check_guards=False)
+    check_equal(unchecked(x, 4), module(x, 3))
+
+
+def test_a_program_is_not_called():
+    program = torch.export.export(Net(), (torch.ones(2, 3),))
+    with pytest.raises(RuntimeError, match="Unable to call ExportedProgram directly"):
+        program(torch.ones(2, 3))
+    with pytest.raises(NotImplementedError, match="Calling train"):
+        program.module().train()
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: torch.export.export(abs, (1,)), ValueError, "Expected `mod` to be an instance of `torch.nn.Module`"),
+        (lambda: torch.export.export(Net(), torch.ones(3)), torch._dynamo.exc.UserError, "Expecting `args` to be a"),
+        (lambda: torch.export.export(Net(), (torch.ones(3),), strict=True), NotImplementedError, "strict=True"),
+        (
+            lambda: torch.export.export(Net(), (torch.ones(3, 3),), dynamic_shapes={"x": {0: torch.export.Dim("n")}}),
+            NotImplementedError, r"with Dim\('n'\)",
+        ),
+        (lambda: torch.export.export(Net(), (torch.ones(3, 4),)), RuntimeError, "mat1 and mat2|same reduction dim"),
+        (lambda: torch.export.save(None, "x"), NotImplementedError, "torch.export.save"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
+
+
+def test_sizes_that_stay_may_be_named():
+    shapes = {"x": {0: None, 1: torch.export.Dim.STATIC}, "scale": None}
+    assert torch.export.export(Net(), (torch.ones(2, 3), 2), dynamic_shapes=shapes).graph
+
+
+def test_elements_are_not_read():
+    class Reads(nn.Module):
+        def forward(self, x):
+            return x if x.sum() > 0 else -x
+
+    from mindtorch._subclasses.fake_tensor import DataDependentOutputException
+
+    with pytest.raises(DataDependentOutputException):
+        torch.export.export(Reads(), (torch.ones(2),))
+
+
+def test_the_module_is_as_it_was():
+    module, args, kwargs = PROGRAMS["buffers_and_constants"](torch)
+    before = copy.deepcopy(module.state_dict())
+    constant, versions = module.constant, [t._version for t in module.state_dict().values()]
+    torch.manual_seed(0)
+    state = torch.get_rng_state()
+    torch.export.export(module, args, kwargs)
+    torch.testing.assert_close(module.state_dict(), before, rtol=0, atol=0)
+    assert module.constant is constant
+    assert [t._version for t in module.state_dict().values()] == versions
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.ones(2).add(1).tolist() == [2, 2]
+
+
+def test_written_buffers_are_outputs_when_taken_apart():
+    module, args, kwargs = PROGRAMS["buffers_and_constants"](torch)
+    program = torch.export.export(module, args, kwargs).run_decompositions()
+    written = [spec.target for spec in program.graph_signature.output_specs if spec.kind is OutputKind.BUFFER_MUTATION]
+    assert written == ["count", "norm.num_batches_tracked"]
+    assert program.dialect == "ATEN"
+    called = {node.target for node in program.graph.nodes if node.op == "call_function"}
+    assert torch.ops.aten.linear.default not in called
+    assert torch.ops.aten.add_.Tensor not in called
+
+
+def test_a_table_says_how_operators_are_taken_apart():
+    class Tanh(nn.Module):
+        def forward(self, x):
+            return torch.tanh(x)
+
+    def by_exp(x):
+        return 1 - 2 / (torch.exp(2 * x) + 1)
+
+    x = torch.linspace(-1, 1, 5)
+    program = torch.export.export(Tanh(), (x,)).run_decompositions({torch.ops.aten.tanh.default: by_exp})
+    assert torch.ops.aten.exp.default in {node.target for node in program.graph.nodes}
+    check_equal(program.module()(x), torch.tanh(x), 1e-6)
+
+
+def test_a_program_knows_that_it_is_exported():
+    class Asks(nn.Module):
+        def forward(self, x):
+            return x + (1 if torch.compiler.is_exporting() else 0)
+
+    assert torch.export.export(Asks(), (torch.zeros(1),)).module()(torch.zeros(1)).item() == 1
+    assert not torch.compiler.is_exporting()
+
+
+def test_the_page_runs():
+    page = Path(__file__).parents[3] / "docs" / "export.md"
+    run = doctest.testfile(str(page), module_relative=False, optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    assert run.attempted > 5
+    assert not run.failed
