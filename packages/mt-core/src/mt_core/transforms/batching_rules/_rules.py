@@ -106,7 +106,10 @@ def pointwise(batch: Batch, *args: Any) -> Any:
     tensors = [a for a in args if isinstance(a, Lanes)]
     if len(tensors) == 1 and not batch.overload.schema.is_mutable:
         (alone,) = tensors
-        return Lanes(batch.overload.call(*[a.value if a is alone else a for a in args]), alone.dim)
+        made = batch.overload.call(*[a.value if a is alone else a for a in args])
+        if isinstance(made, tuple):
+            return made.__class__([Lanes(part, alone.dim) for part in made])
+        return Lanes(made, alone.dim)
     rank = max(lanes.rank for lanes in tensors)
     wanted = _common_dtype(batch.overload, args) if _needs_cast(tensors) else None
     if batch.overload.schema.is_mutable:
