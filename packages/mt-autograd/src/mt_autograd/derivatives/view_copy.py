@@ -20,7 +20,9 @@ def _node_name(view: str) -> str:
 
 
 for _view in COPIES:
-    same_derivative(copy_name(_view), find_overload(_view), _node_name(_view))
+    if _view != "lift_fresh":  # which is no node, while the copy is
+        same_derivative(copy_name(_view), find_overload(_view), _node_name(_view))
+derivative("lift_fresh_copy", self=lambda grad: grad, node="LiftFreshBackward0_copy")
 real_only("select_copy.int", "slice_copy.Tensor", "view_as_complex_copy", "_conj_copy", "_neg_view_copy")
 same_derivative("unsafe_split.Tensor", find_overload("split.Tensor"))
 same_derivative("unsafe_split_with_sizes", find_overload("split_with_sizes"))
