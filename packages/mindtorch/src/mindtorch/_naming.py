@@ -51,6 +51,7 @@ _FILES = {
 #: PyTorch's module -> our modules, and what they define that lies elsewhere than its neighbours.
 _ELSEWHERE = {
     "torch": {
+        "mindtorch._higher_order_ops.cond": "cond",
         "mindtorch._predicates": "_assert",
         "mindtorch.amp.autocast_mode": """autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
             get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled

@@ -1,7 +1,5 @@
 """``torch.cond``: one of two functions, chosen by a value."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
