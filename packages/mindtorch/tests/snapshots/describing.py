@@ -7,15 +7,45 @@ expression is its result. It sees `torch`, `F`, `nn`, `np`, `inf` and `nan`.
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
+import threading
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 
-def outcome(torch: Any, program: str) -> list[Any]:
-    """[what the program gives or raises, the warnings it gives], deterministic."""
+def outcome(torch: Any, program: str, within: Callable[[], Any] = contextlib.nullcontext) -> list[Any]:
+    """[what the program gives or raises, the warnings it gives], deterministic.
+
+    A program that fails may leave what it has entered switched on. So each runs in a thread of its own, inside of
+    `within`, and what is the whole process's is put back.
+    """
+    found: list[Any] = []
+
+    def run() -> None:
+        with within():
+            found.extend(_outcome_here(torch, program))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    _put_back(torch)
+    return found
+
+
+def _put_back(torch: Any) -> None:
+    """Switch off what a program may have left on for the whole process."""
+    forward_ad = torch.autograd.forward_ad
+    while forward_ad._current_level >= 0:
+        forward_ad.exit_dual_level()
+    torch.autograd.set_detect_anomaly(False)
+    torch.set_warn_always(False)
+
+
+def _outcome_here(torch: Any, program: str) -> list[Any]:
     names = {
         "torch": torch,
         "F": torch.nn.functional,
@@ -33,7 +63,6 @@ def outcome(torch: Any, program: str) -> list[Any]:
             result = described(torch, _result(program, names))
         except Exception as error:  # noqa: BLE001  (every error is an answer, which is compared)
             result = f"{type(error).__name__}: {_first_line(str(error))}"
-    torch.set_warn_always(False)
     return [result, [f"{w.category.__name__}: {_first_line(str(w.message))}" for w in caught]]
 
 
