@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import doctest
 import json
 import sys
@@ -242,6 +243,29 @@ def test_a_program_knows_that_it_is_exported():
 
     assert torch.export.export(Asks(), (torch.zeros(1),)).module()(torch.zeros(1)).item() == 1
     assert not torch.compiler.is_exporting()
+
+
+def test_dataclasses_as_arguments():
+    @dataclasses.dataclass
+    class Batch:
+        x: torch.Tensor
+        y: torch.Tensor | None = None
+        scale: int = 1
+
+    class Takes(nn.Module):
+        def forward(self, batch):
+            return Batch(batch.x * batch.scale)
+
+    torch.export.register_dataclass(Batch)
+    program = torch.export.export(Takes(), (Batch(torch.ones(2), scale=3),))
+    assert [node.name for node in program.graph.find_nodes(op="placeholder")] == ["batch_x", "batch_scale"]
+    made = program.module()
+    result = made(Batch(torch.ones(2) * 2, scale=3))
+    assert type(result) is Batch
+    assert result.x.tolist() == [6, 6]
+    assert result.y is None
+    with pytest.raises(AssertionError, match="Only dataclasses"):
+        torch.export.register_dataclass(int)
 
 
 def test_the_page_runs():

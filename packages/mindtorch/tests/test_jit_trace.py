@@ -14,7 +14,11 @@ import mindtorch as torch
 from mindtorch import nn
 from mt_core import pytree
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+# A class of warnings in a module of PyTorch's name is not found by whoever collects the warnings of other processes.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::mindtorch.jit.TracerWarning"),
+]
 F = torch.nn.functional
 
 

@@ -306,7 +306,7 @@ def test_three_levels() -> None:
 REFUSED = {
     "_batch_norm_backward", "_embedding_bag_forward_only", "_functional_assert_async.msg", "_lstm_gates_backward",
     "bernoulli.p", "binomial", "native_channel_shuffle", "native_group_norm_backward", "native_layer_norm_backward",
-    "resize",
+    "detach_copy", "resize",
 }  # fmt: skip
 #: Operators without a result, or with one that is no number.
 NUMBERLESS = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mt_core import pytree
 from mt_nn import Module
 
 from .._dynamo.exc import UserError
@@ -87,7 +89,28 @@ def export(
 
 
 def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:
-    """Let instances of a dataclass be arguments and results, with their fields as parts."""
-    from ..utils import _pytree  # late: only programs with such classes need it
+    """Let instances of a dataclass be arguments and results, with their fields as parts; what is None has no part.
 
-    _pytree.register_dataclass(cls)
+    Raises
+    ------
+    AssertionError
+        When it is no dataclass.
+    """
+    if not dataclasses.is_dataclass(cls):
+        raise AssertionError(f"Only dataclasses can be registered with this function: {cls}")
+    names = [field.name for field in dataclasses.fields(cls) if field.init]
+
+    def flatten(value: Any) -> tuple[list[Any], Any]:
+        held = [name for name in names if getattr(value, name) is not None]
+        return [getattr(value, name) for name in held], held
+
+    def flatten_with_keys(value: Any) -> tuple[list[Any], Any]:
+        parts, held = flatten(value)
+        return [(pytree.MappingKey(name), part) for name, part in zip(held, parts, strict=True)], held
+
+    def unflatten(parts: Iterable[Any], held: Any) -> Any:
+        return cls(**dict.fromkeys(names) | dict(zip(held, parts, strict=True)))
+
+    pytree.register_pytree_node(
+        cls, flatten, unflatten, serialized_type_name=serialized_type_name, flatten_with_keys_fn=flatten_with_keys
+    )

@@ -20,7 +20,7 @@ def _node_name(view: str) -> str:
 
 
 for _view in COPIES:
-    if _view != "lift_fresh":  # which is no node, while the copy is
+    if _view not in ("lift_fresh", "detach"):  # which are no nodes, while the copies are
         same_derivative(copy_name(_view), find_overload(_view), _node_name(_view))
 derivative("lift_fresh_copy", self=lambda grad: grad, node="LiftFreshBackward0_copy")
 real_only("select_copy.int", "slice_copy.Tensor", "view_as_complex_copy", "_conj_copy", "_neg_view_copy")

@@ -45,6 +45,7 @@ __all__ = [
     "public_results",
     "random_values",
     "reduction",
+    "same_samples",
     "sample_functions",
     "samples",
     "start_streams",
@@ -234,6 +235,13 @@ def cases(names: str, *builders: Callable[[TensorMaker], Sample]) -> None:
 def uninitialized(names: str) -> None:
     """Mark operators whose results have a layout, and elements that mean nothing (``empty``)."""
     _UNINITIALIZED.update(names.split())
+
+
+def same_samples(name: str, origin: str) -> None:
+    """Give an operator the samples of another one, and the numbers that it may draw."""
+    _GENERATORS[name] = _GENERATORS[origin]
+    if origin in _SUPPORTS:
+        _SUPPORTS[name] = _SUPPORTS[origin]
 
 
 def random_values(names: str) -> None:
@@ -450,4 +458,5 @@ def declared_operators() -> list[Overload]:
     for module in pkgutil.iter_modules(declarations.__path__):
         if not module.name.startswith("_"):
             importlib.import_module(f"{declarations.__name__}.{module.name}")
-    return [find_overload(name) for name in sorted(DECLARATIONS)]
+    # A name with a namespace is of a library, or of what tensor classes are asked for.
+    return [find_overload(name) for name in sorted(DECLARATIONS) if "::" not in name]

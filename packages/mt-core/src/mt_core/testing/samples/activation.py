@@ -25,8 +25,12 @@ unary("logit", 0.2, low=-1, dtypes=FLOATS)
 cases("_prelu_kernel", lambda t: call(t(2, 3), t(1, 3)), lambda t: call(t(2, 3), t(2, 3)))
 cases("prelu", lambda t: call(t(2, 3), t(3)), lambda t: call(t(2, 3, 4), t(1)))
 cases("rrelu", lambda t: call(t(2, 3)), lambda t: call(t(2, 3), 0.1, 0.4, True))
-cases("rrelu_with_noise", lambda t: call(t(2, 3), t(2, 3)), lambda t: call(t(2, 3), t(2, 3), 0.1, 0.4, True))
-random_values("rrelu rrelu_with_noise")
+cases(
+    "rrelu_with_noise rrelu_with_noise_functional",
+    lambda t: call(t(2, 3), t(2, 3)),
+    lambda t: call(t(2, 3), t(2, 3), 0.1, 0.4, True),
+)
+random_values("rrelu rrelu_with_noise rrelu_with_noise_functional")
 cases("glu", lambda t: call(t(2, 4)), lambda t: call(t(4, 3, 2), 0))
 
 binary("sigmoid_backward tanh_backward silu_backward hardsigmoid_backward hardswish_backward", dtypes=FLOATS)
@@ -80,7 +84,7 @@ cases("_masked_softmax_backward", masked_softmax_backward)
 domain("_masked_softmax_backward", lambda grad, output, mask, dim: [grad, output.masked_fill(mask, 0), mask, dim])
 constant_results("log_sigmoid_forward", 1)
 domain("log_sigmoid_backward", lambda grad, x, buffer: [grad, x, (-x.abs()).exp().detach()])
-constants("rrelu_with_noise rrelu_with_noise_backward", "noise")
+constants("rrelu_with_noise rrelu_with_noise_functional rrelu_with_noise_backward", "noise")
 constants("log_sigmoid_backward", "buffer")
 
 # Arguments away from their defaults.

@@ -34,10 +34,15 @@ cases(
 cases("new_full", lambda t: call(t(2, 3), [4, 2], 1.5), lambda t: call(t.ints(2), [2], 3))
 cases("new_empty_strided", lambda t: call(t(2, 3), [4, 2], [1, 4]))
 cases(
-    "copy_", lambda t: call(t(2, 3), t(2, 3)), lambda t: call(t.ints(2, 3), t(3)), lambda t: call(t(3, 2).t(), t(2, 1))
+    "copy_ copy",
+    lambda t: call(t(2, 3), t(2, 3)),
+    lambda t: call(t.ints(2, 3), t(3)),
+    lambda t: call(t(3, 2).t(), t(2, 1)),
 )
 cases("fill_.Tensor fill.Tensor", lambda t: call(t(2, 3), t()), lambda t: call(t.ints(2, 3), t()))
-unary("zero_")
+unary("zero_ zero")
+cases("resize", lambda t: call(t(2, 3), [3, 2]), lambda t: call(t(3, 4), [2]), lambda t: call(t(2, 3).t(), [6]))
+cases("resize", lambda t: call(t(1, 2, 2, 2), [1, 2, 2, 2], memory_format=channels_last))
 cases("linspace logspace", lambda t: call(0, 3, 5), lambda t: call(0.5, 2, 1), lambda t: call(1, 2, 0))
 cases("linspace.Tensor_Tensor logspace.Tensor_Tensor", lambda t: call(t(), t(), 5))
 cases("linspace.Tensor_Scalar logspace.Tensor_Scalar", lambda t: call(t(), 3, 5))
@@ -103,6 +108,6 @@ cases("logspace.Tensor_Scalar", lambda t: call(t(), -1.5, 3, 2.0, dtype=F64))
 cases("logspace.Scalar_Tensor", lambda t: call(1.5, t(), 3, 2.0, dtype=F64))
 cases("tril_indices triu_indices", lambda t: call(3, 4, -1, dtype=dtypes.int32), lambda t: call(5, 2, 2))
 cases("diag_embed", lambda t: call(t(2, 3), -2), lambda t: call(t(3, 2), 0, -1, 0))
-cases("copy_", lambda t: call(t(2, 3), t(3), non_blocking=True))
+cases("copy_ copy", lambda t: call(t(2, 3), t(3), non_blocking=True))
 cases("_to_copy", lambda t: call(t(2, 3), dtype=F64, non_blocking=True))
 cases("_local_scalar_dense", lambda t: call(t()), lambda t: call(t.ints(1, 1)))

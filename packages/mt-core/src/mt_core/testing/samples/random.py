@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...declarations.random_functional import FILLED
 from ...formats import contiguous_format
-from ..sample import TensorMaker, call, cases, constants, random_values, support
+from ..sample import TensorMaker, call, cases, constants, random_values, same_samples, support
 
 PLACE = (lambda t: call(t(2, 3)), lambda t: call(t(4, 5, dtype=dtypes.float64)))
 
@@ -118,3 +119,7 @@ cases("randperm", lambda t: call(7, dtype=dtypes.int32))
 cases("randperm.generator", lambda t: call(7, generator=t.generator(), dtype=F64))
 cases("random_.from", lambda t: call(t(2, 3), 3, 7))
 cases("random_.to", lambda t: call(t(2, 3), 4))
+
+for _fills, (_makes, _) in FILLED.items():
+    same_samples(_makes, _fills)
+    random_values(_makes)

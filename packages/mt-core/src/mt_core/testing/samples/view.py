@@ -90,7 +90,7 @@ view("reflection_pad1d replication_pad1d _pad_circular", ([1, 2],))
 cases("reflection_pad2d replication_pad2d _pad_circular", lambda t: call(t(2, 3, 4, 5), [1, 2, 1, 0]))
 cases("reflection_pad3d replication_pad3d", lambda t: call(t(2, 3, 4, 5, 6), [1, 2, 1, 0, 1, 1]))
 view("pad", ([1, 2],), ([1, 2], "reflect"), ([1, 1], "circular"), ([1, 0, 0, 1], "constant", 2.0))
-unary("alias detach lift_fresh lift_fresh_copy")
+unary("alias detach detach_copy lift_fresh lift_fresh_copy")
 cases(
     "_reshape_alias_copy",
     lambda t: call(t(2, 3, 4), [6, 4], [4, 1]),

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from ...dispatch.memory import is_dense
 from ...formats import channels_last, channels_last_3d, contiguous_format, preserve_format
 from ...tensor import Tensor
 from ..batched import DEPENDENT, Lanes
@@ -14,6 +15,8 @@ from ._rules import LOOPED, Batch, batching_rule, one_lane, trailing
 #: The ends are read from tensors.
 LOOPED.update(f"{space}.{ends}" for space in ("linspace", "logspace") for ends in (
     "Scalar_Tensor", "Tensor_Scalar", "Tensor_Tensor"))  # fmt: skip
+#: Elements are taken in the order in which each lane has them in memory.
+LOOPED.add("resize")
 
 # Tensors like another
 
@@ -93,7 +96,10 @@ def fill_tensor_(batch: Batch, self: Lanes, value: Lanes) -> None:
 def copy(batch: Batch, self: Lanes, src: Lanes, non_blocking: bool = False) -> Any:
     if src.rank > self.rank:
         batch.overload.call(one_lane(self), one_lane(src), non_blocking)
-    return batch.overload.call(self.spread(batch.size), src.at_rank(self.rank), non_blocking)
+    whole = self.spread(batch.size)
+    # What all lanes share is spread over one memory, which the copy is not to be laid out as.
+    whole = whole if is_dense(whole) else whole.clone()
+    return batch.overload.call(whole, src.at_rank(self.rank), non_blocking)
 
 
 @batching_rule("fill.Tensor")
