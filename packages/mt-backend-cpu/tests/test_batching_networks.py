@@ -125,5 +125,5 @@ def test_singular_matrices_are_refused_in_any_lane() -> None:
 def test_what_a_lane_has_too_few_dimensions_for_is_refused_as_of_one_lane() -> None:
     with pytest.raises(RuntimeError, match="Got incorrect dims for mm"):
         vmap(ops.mm)(made(LANES, 4), made(LANES, 4, 3))
-    with pytest.raises(RuntimeError, match="1D tensors expected, but got 2D and 2D tensors"):
+    with pytest.raises(RuntimeError, match="Got wrong shapes for dot"):
         vmap(ops.dot)(made(LANES, 4, 4), made(LANES, 4, 4))

@@ -103,6 +103,7 @@ def test_out_on_another_device_is_refused(call: str, first: Tensor, second: Tens
 #: Operators that take tensors of several devices as PyTorch does, with the reason.
 TAKES_SEVERAL = {
     "copy_": "copies from one device to another",
+    "copy": "as copy_",
     "fill.Tensor": "copies the number",
     "fill_.Tensor": "copies the number",
     "expand_as": "reads the shape of `other` alone",

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from mt_core.dispatch.dispatcher import register_layer
+from mt_core.dispatch.dispatcher import layer_for, register_layer, withdraw_layer
 from mt_core.dispatch.registry import Overload
 from mt_core.keys import TRACING
 from mt_core.plugins.protocols import CONTRACT
@@ -51,6 +51,32 @@ class TracingLayer:
         return self.build(overload, call_keys, below)
 
 
+class _Layer:
+    """The layer is there while somebody records: a program that does not may give the key one of its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+
+    def enter(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                if layer_for(TRACING) is not None:
+                    self._users = 0
+                    raise RuntimeError("torch.export needs the dispatch key TRACING, which has another layer")
+                register_layer(TRACING, TracingLayer())
+
+    def leave(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                withdraw_layer(TRACING)
+
+
+_layer = _Layer()
+
+
 class Recording:
     """Context manager: operators that this thread calls are told to ``recorder.note(overload, args, result)``."""
 
@@ -58,6 +84,7 @@ class Recording:
         self._recorder = recorder
 
     def __enter__(self) -> None:
+        _layer.enter()
         self._before = _recorders.current
         _recorders.current = self._recorder
         tls.include |= TRACING
@@ -70,6 +97,4 @@ class Recording:
         if self._before is None:
             tls.include &= ~TRACING
             tls.refresh()
-
-
-register_layer(TRACING, TracingLayer())
+        _layer.leave()

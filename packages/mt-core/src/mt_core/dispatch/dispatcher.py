@@ -66,7 +66,10 @@ from .registry import (
 )
 from .several_devices import has_several_devices, on_one_device, two_third_parties
 
-__all__ = ["backend_for", "backend_key_of", "call_keys_of", "check_written", "layer_for", "register_layer", "resolve"]
+__all__ = [
+    "backend_for", "backend_key_of", "call_keys_of", "check_written", "layer_for", "register_layer", "resolve",
+    "withdraw_layer",
+]  # fmt: skip
 
 Callee = Callable[..., Any]
 
@@ -79,6 +82,12 @@ _ONE_BIT = (1 << WIDTH) - 1
 def register_layer(key: int, layer: Any) -> None:
     """Enter a layer object, or the name of the entry point that provides it, for a dispatch key."""
     _LAYERS[key] = layer
+    forget_all()
+
+
+def withdraw_layer(key: int) -> None:
+    """Take a layer away that `register_layer` entered."""
+    del _LAYERS[key]
     forget_all()
 
 
