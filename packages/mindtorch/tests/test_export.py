@@ -9,6 +9,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mindtorch as torch
@@ -243,6 +244,111 @@ def test_a_program_knows_that_it_is_exported():
 
     assert torch.export.export(Asks(), (torch.zeros(1),)).module()(torch.zeros(1)).item() == 1
     assert not torch.compiler.is_exporting()
+
+
+class SwitchesGradients(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+
+    def forward(self, x):
+        y = self.linear(x)
+        with torch.no_grad():
+            z = y * 2
+            with torch.enable_grad():
+                w = z * y
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            v = self.linear(x)
+        return y + z + w, v
+
+
+@pytest.mark.parametrize("taken_apart", [False, True])
+def test_switched_gradients_stay_switched(taken_apart):
+    module = SwitchesGradients()
+    given = torch.randn(1, 2)
+    program = torch.export.export(module, (given.clone().requires_grad_(),))
+    results = []
+    for run in (module, program.module()):
+        x = given.clone().requires_grad_()
+        outputs = run(x)
+        sum(t.float().sum() for t in outputs).backward()
+        results.append([*outputs, x.grad])
+        assert torch.is_grad_enabled()
+    check_equal(*results)
+    if taken_apart:
+        check_equal(program.run_decompositions().module()(given), module(given), 1e-2)
+
+
+class Changes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(2))
+        self.calls, self.kept = 0, []
+
+    def forward(self, x):
+        self.calls += 1
+        self.kept.append(x * 2)
+        self.total = self.total + x
+        self.last = x
+        constant = torch.tensor([1.0, 2.0])
+        constant.add_(1)
+        array = torch.from_numpy(np.ones(2, np.float32))
+        array.mul_(3)
+        return self.total + constant + array
+
+
+@pytest.mark.parametrize("taken_apart", [False, True])
+def test_what_a_module_changes(taken_apart):
+    module = Changes()
+    x = torch.ones(2)
+    program = torch.export.export(module, (x,))
+    assert (module.calls, module.kept, module.total.tolist(), hasattr(module, "last")) == (0, [], [0, 0], False)
+    made = (program.run_decompositions() if taken_apart else program).module()
+    module = copy.deepcopy(module)  # the program writes to the tensors of the exported one
+    for _ in range(3):
+        check_equal(made(x), module(x))
+        check_equal(made.total, module.total)
+
+
+def test_a_backward_of_its_own_is_not_lost():
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 7
+
+    class Applies(nn.Module):
+        def forward(self, x):
+            return Doubled.apply(x) + 1
+
+    with pytest.raises(torch._dynamo.exc.UserError, match="autograd.Function Doubled would be lost"):
+        torch.export.export(Applies(), (torch.ones(2),))
+    with torch.no_grad():
+        made = torch.export.export(Applies(), (torch.ones(2),)).module()
+    assert made(torch.ones(2)).tolist() == [3, 3]
+    x = torch.ones(2, requires_grad=True)
+    Applies()(x).sum().backward()
+    assert x.grad.tolist() == [7, 7]
+
+
+def test_a_buffer_that_is_taken_away():
+    class Drops(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("held", torch.ones(2))
+
+        def forward(self, x):
+            y = x + self.held
+            self.held = None
+            return y
+
+    module = Drops()
+    with pytest.raises(torch._dynamo.exc.UserError, match="the buffer held is taken away"):
+        torch.export.export(module, (torch.ones(2),))
+    assert module.held.tolist() == [1, 1]
 
 
 def test_dataclasses_as_arguments():

@@ -17,6 +17,7 @@ from .autograd_state import no_grad
 from .construct import from_data
 from .devices import device
 from .dispatch.registry import overload
+from .interop import from_numpy
 from .keys import PYTHON
 from .meta_array import HollowArray
 from .python_dispatch import dispatches, lifts, without_modes
@@ -159,6 +160,7 @@ def exchange_members() -> None:
     global _plain_from_data
     _plain_from_data = _copied(from_data)
     _exchange(from_data, lifted_from_data, lambda _: lifts())
+    exchange(from_numpy, lambda plain, array: _lift_fresh.call(plain(array)), lambda _: lifts())
 
 
 def exchange(function: Any, handled: Callable[..., Any], is_handled: Callable[[Any], bool]) -> None:

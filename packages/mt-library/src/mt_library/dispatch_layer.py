@@ -37,7 +37,7 @@ from . import geometry, registrations
 from .defaults import defaults_left_out
 from .dispatch_keys import COMPOSITE
 from .handlers import handler_of
-from .ops import OpOverload, number_form_of, operator_of
+from .ops import OpOverload, form_for_numbers, operator_of
 from .results import checked
 
 __all__ = ["PythonLayer", "layer"]
@@ -101,7 +101,7 @@ def _handing_over(overload: Overload, below: Callable[[], Callee]) -> Callee:
     ask = with_named_results(overload, _as_functions_give(overload, checked(_asked, overload.schema)))
     operator = operator_of(overload)
     split = defaults_left_out(overload.schema)
-    of_numbers = _form_for_numbers(overload)
+    of_numbers = form_for_numbers(overload)
     lists = [i for i, argument in enumerate(overload.schema.arguments) if argument.is_list]
     pin_at = pin_position(overload.schema) if overload.declaration.kind == "factory" else -1
 
@@ -145,16 +145,6 @@ def _as_functions_give(overload: Overload, ask: Callee) -> Callee:
     if "::" in overload.name or len(returns) != 1 or not returns[0].is_list:
         return ask
     return lambda *args: tuple(ask(*args))
-
-
-#: Operators to which a number in a tensor's place is one of their operands; others have a form of their own for it.
-_ARITHMETIC = frozenset("add sub mul div add_ sub_ mul_ div_".split())
-
-
-def _form_for_numbers(overload: Overload) -> OpOverload | None:
-    if overload.packet_name in _ARITHMETIC or number_form_of(overload) is None:
-        return None
-    return operator_of(overload).overloadpacket.Scalar  # type: ignore[no-any-return]
 
 
 def _say_where(overload: Overload, given: list[Any], pin_at: int) -> None:

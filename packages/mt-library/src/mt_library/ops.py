@@ -327,6 +327,17 @@ def number_form_of(overload: Overload) -> Schema | None:
     return parse_schema(text)
 
 
+#: Operators to which a number in a tensor's place is one of their operands; others have a form of their own for it.
+_ARITHMETIC = frozenset("add sub mul div add_ sub_ mul_ div_".split())
+
+
+def form_for_numbers(overload: Overload) -> "OpOverload | None":
+    """The operator that PyTorch calls where the second argument is a number, if that is another one."""
+    if overload.packet_name in _ARITHMETIC or number_form_of(overload) is None:
+        return None
+    return operator_of(overload).overloadpacket.Scalar  # type: ignore[no-any-return]
+
+
 def operator_of(overload: Overload) -> "OpOverload":
     """The operator of an overload, the very object that ``torch.ops`` has."""
     namespace, _, rest = overload.qualified_name.partition("::")

@@ -40,42 +40,53 @@ class Arguments:
     ----------
     tensors
         Each tensor once, in the order in which they are met.
+    objects
+        What is compared by identity.
     key
         Equal for calls that one graph serves, as far as the arguments go.
-    sources
-        Where each tensor is found, as PyTorch names it.
     """
 
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], names: list[str]) -> None:
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.tensors: list[Tensor] = []
-        self.sources: list[str] = []
-        self.objects: list[tuple[Any, str]] = []
+        self.objects: list[Any] = []
         self._numbers: dict[int, int] = {}
         self.args, self.kwargs = args, kwargs
-        named = [(f"L['{name}']", value) for name, value in zip(_with_rest(names, len(args)), args, strict=True)]
-        named += [(f"L['{name}']", value) for name, value in kwargs.items()]
-        self.key = (len(args), tuple(kwargs), tuple(self._described(value, source) for source, value in named))
+        described = [self._described(value) for value in (*args, *kwargs.values())]
+        self.key = (len(args), tuple(kwargs), tuple(described))
 
-    def _described(self, value: Any, source: str) -> Any:
+    def _described(self, value: Any) -> Any:
         kind = type(value)
         if isinstance(value, Tensor):
-            return self._tensor(value, source)
+            return self._tensor(value)
         if kind in (float, complex):
             return kind, repr(value)
         if kind in _ATOMS:
             return kind, value
         parts = _parts_of(value)
         if parts is not None:
-            return kind, tuple((name, self._described(part, f"{source}{name}")) for name, part in parts)
-        self.objects.append((value, source))
+            return kind, tuple((name, self._described(part)) for name, part in parts)
+        self.objects.append(value)
         return kind, id(value)
 
-    def _tensor(self, tensor: Tensor, source: str) -> Any:
+    def _tensor(self, tensor: Tensor) -> Any:
         number = self._numbers.setdefault(id(tensor), len(self.tensors))
         if number == len(self.tensors):
             self.tensors.append(tensor)
-            self.sources.append(source)
         return Tensor, number, tensor_facts(tensor)
+
+    def sources(self, names: list[str]) -> dict[int, str]:
+        """id -> where it is found, as PyTorch names it, of each tensor and object; `names` are those of parameters."""
+        found: dict[int, str] = {}
+        positional = zip(_with_rest(names, len(self.args)), self.args, strict=True)
+        pending = [(f"L[{name!r}]", value) for name, value in (*positional, *self.kwargs.items())]
+        while pending:
+            source, value = pending.pop()
+            parts = None if isinstance(value, Tensor) else _parts_of(value)
+            if parts is None:
+                found[id(value)] = source
+            else:
+                pending += [(f"{source}{name}", part) for name, part in parts]
+        return found
 
 
 def _with_rest(names: list[str], count: int) -> list[str]:
@@ -99,10 +110,10 @@ def _parts_of(value: Any) -> list[tuple[str, Any]] | None:
 class _Fakes:
     """Arguments with fakes in the place of tensors; containers are copies, which the program may not change."""
 
-    def __init__(self, recorder: Recorder, arguments: Arguments) -> None:
+    def __init__(self, recorder: Recorder, arguments: Arguments, sources: dict[int, str]) -> None:
         self._fakes = {
-            id(tensor): recorder.argument(number, tensor, source)
-            for number, (tensor, source) in enumerate(zip(arguments.tensors, arguments.sources, strict=True))
+            id(tensor): recorder.argument(number, tensor, sources[id(tensor)])
+            for number, tensor in enumerate(arguments.tensors)
         }
         self._attributes = [(fake, set(vars(fake))) for fake in self._fakes.values()]
         self.copies: list[tuple[Any, list[Any]]] = []
@@ -264,11 +275,12 @@ def capture(program: Callable[..., Any], arguments: Arguments, state: ProgramSta
     from .._subclasses.fake_tensor import FakeTensorMode  # late: only captures need it
 
     fake_mode = FakeTensorMode(allow_non_fake_inputs=False)
-    _note_roots(program, arguments, state)
+    sources = arguments.sources(parameter_names(program.forward if isinstance(program, Module) else program))
+    _note_roots(program, arguments, sources, state)
     watcher = Watcher(state)
     recorder = Recorder(fake_mode, state, watcher.paused)
     watcher.follow(autocast.__enter__, autocast.__exit__, recorder)
-    fakes = _Fakes(recorder, arguments)
+    fakes = _Fakes(recorder, arguments, sources)
     args, kwargs = fakes.of(arguments.args), fakes.of(arguments.kwargs)
     try:
         with fake_mode, compiling(), recorder, watcher:
@@ -292,13 +304,15 @@ def capture(program: Callable[..., Any], arguments: Arguments, state: ProgramSta
     return Captured(recorder, outputs, state)
 
 
-def _note_roots(program: Callable[..., Any], arguments: Arguments, state: ProgramState) -> None:
+def _note_roots(
+    program: Callable[..., Any], arguments: Arguments, sources: dict[int, str], state: ProgramState
+) -> None:
     if isinstance(program, Module):
         state.note(program, f"L['{self_name(program)}']")
     else:
         state.note(program, "L")
-    for value, source in arguments.objects:
-        state.note(value, source)
+    for value in arguments.objects:
+        state.note(value, sources[id(value)])
 
 
 def autocast_facts() -> tuple[Any, ...]:

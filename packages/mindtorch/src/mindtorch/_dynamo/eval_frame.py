@@ -18,7 +18,7 @@ from mt_nn.modules.module import Module
 from .. import _logging
 from .._capturing import disabled_program, is_compiling, stance
 from . import config
-from .convert_frame import Arguments, Captured, autocast_facts, capture, parameter_names
+from .convert_frame import Arguments, Captured, autocast_facts, capture
 from .exc import BackendCompilerFailed, FailOnRecompileLimitHit, GraphBreak, RecompileError, Unsupported
 from .guards import ProgramState
 from .utils import counters
@@ -71,6 +71,7 @@ class CapturedProgram:
         self._entries: dict[Any, list[_Entry]] = {}
         self._count = 0
         self._said_limit = False
+        self._resets_seen = _resets.count
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -84,10 +85,9 @@ class CapturedProgram:
         """Run the graph that serves this call, captured now if there is none."""
         if self._runs_as_it_is():
             return self.program(*args, **kwargs)
-        if _resets.count != getattr(self, "_resets_seen", _resets.count):
+        if self._resets_seen != _resets.count:
             self._forget()
-        self._resets_seen = _resets.count
-        arguments = Arguments(args, kwargs, self._parameters())
+        arguments = Arguments(args, kwargs)
         key = (arguments.key, *_thread_facts())
         entry = self._entry_for(key)
         if entry is None:
@@ -101,10 +101,6 @@ class CapturedProgram:
         if config.disable or stance.name == "force_eager" or is_compiling() or disabled_program(self.program):
             return True
         return bool(entered_modes and tls.function_modes) or bool(tls.include & ~AUTOCAST)
-
-    def _parameters(self) -> list[str]:
-        program = self.program
-        return parameter_names(program.forward if isinstance(program, Module) else program)
 
     def _entry_for(self, key: Any) -> _Entry | None:
         return next((entry for entry in self._entries.get(key, ()) if entry.state.holds()), None)
@@ -218,9 +214,8 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
     """
 
     def inner(*args: Any, **kwargs: Any) -> ExplainOutput:
-        names = parameter_names(f.forward if isinstance(f, Module) else f)
         try:
-            captured = capture(f, Arguments(args, kwargs, names), ProgramState())
+            captured = capture(f, Arguments(args, kwargs), ProgramState())
         except GraphBreak as stop:
             return ExplainOutput([], [str(stop)])
         return ExplainOutput([captured.graph_module] if captured.operators else [], [])

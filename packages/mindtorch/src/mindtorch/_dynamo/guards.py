@@ -173,13 +173,19 @@ Check = _Items | _Name | _Elements | _Layout
 class ProgramState:
     """What a program reads besides its arguments, noted while it is captured.
 
+    Parameters
+    ----------
+    compares
+        Refuse what cannot be compared; without, such values are left as they are (`restore` alone is asked for).
+
     Attributes
     ----------
     tensors
         id -> (where it is found, the tensor), of each tensor that was met.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, compares: bool = True) -> None:
+        self._compares = compares
         self.tensors: dict[int, tuple[str, Tensor]] = {}
         self._checks: list[Check] = []
         self._layouts: list[Check] = []
@@ -225,10 +231,9 @@ class ProgramState:
             yield from self._attributes(value, kind, source)
         elif isinstance(value, (tuple, frozenset)):
             yield from _items_of(value, source)
-        elif _draws_numbers(value):
-            raise GraphBreak(f"{source} is a {kind.__name__} of random numbers")
-        elif isinstance(value, Iterator):
-            raise GraphBreak(f"{source} is an iterator, of which the state cannot be compared")
+        elif _draws_numbers(value) or isinstance(value, Iterator):
+            if self._compares:
+                raise GraphBreak(f"{source} is a {kind.__name__}, of which the state cannot be compared")
         elif not isinstance(value, types.ModuleType):
             yield from self._attributes(value, kind, source)
 

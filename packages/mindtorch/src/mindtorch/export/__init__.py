@@ -67,7 +67,7 @@ def export(
     Raises
     ------
     NotImplementedError
-        For sizes that vary, ``strict=True`` and signatures of submodules.
+        For sizes that vary, ``strict=True``, signatures of submodules, and checks that are put off.
     ValueError
         When `mod` is no module.
     torch._dynamo.exc.UserError
@@ -83,6 +83,8 @@ def export(
         raise refusal("torch.export.export(strict=True)", "Leave it out: the module is run, and not read.")
     if preserve_module_call_signature:
         raise refusal("torch.export.export(preserve_module_call_signature=...)", "Leave it out.")
+    if prefer_deferred_runtime_asserts_over_guards:
+        raise refusal("torch.export.export(prefer_deferred_runtime_asserts_over_guards=True)", "Guards come first.")
     check_static(dynamic_shapes)
     given = dict(kwargs or {})
     return ExportedProgram.of_module(mod, trace(mod, args, given), args, given)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import inspect
 from collections.abc import Iterator
 from operator import getitem
+from threading import get_ident
 from typing import Any
 
+from mt_autograd.function import watchers
 from mt_core import Tensor, pytree
+from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch.registry import Overload
 from mt_library.defaults import defaults_left_out
-from mt_library.ops import number_form_of, operator_of
+from mt_library.ops import form_for_numbers, operator_of, ops
 from mt_nn import Module
-from mt_nn.func import functional_call
 
+from .._C import _set_grad_enabled
 from .._capturing import exporting, program_stack
 from .._dynamo.exc import UserError
+from .._dynamo.guards import ProgramState
 from .._subclasses.fake_tensor import FakeTensorMode, is_fake
 from ..fx.graph import Graph
 from ..fx.node import Node
@@ -65,6 +70,7 @@ class Traced:
         self._nodes: dict[int, Node] = {}
         self._kept: list[Any] = []
         self._last_held: Node | None = None
+        self._grad = is_grad_enabled()
 
     # Inputs
 
@@ -98,8 +104,8 @@ class Traced:
         """An input for a tensor that the program writes out."""
         name = f"lifted_tensor_{sum(known.startswith('lifted_tensor_') for known in self.constants)}"
         first = next(iter(self.graph.nodes))
-        at = self.graph.inserting_before(first) if self._last_held is None else self._after(self._last_held)
-        with at:
+        last = self._last_held
+        with self.graph.inserting_before(first) if last is None else self.graph.inserting_after(last):
             node = self._placeholder(f"c_{name}")
         place = sum(spec.kind is not InputKind.USER_INPUT for spec in self.inputs)
         self.inputs.insert(place, InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), name))
@@ -107,9 +113,6 @@ class Traced:
         self._last_held = node
         self._bind(tensor, node)
         return node
-
-    def _after(self, node: Node) -> Any:
-        return self.graph.inserting_after(node)
 
     def _bind(self, tensor: Any, node: Node) -> None:
         self._nodes[id(tensor)] = node
@@ -123,6 +126,7 @@ class Traced:
         results = [t for t in pytree.tree_leaves(result) if isinstance(t, Tensor)]
         if not results and not overload.schema.is_mutable:
             return
+        self._follow_grad_mode()
         positional, named = defaults_left_out(overload.schema)(args)
         target = _as_called(overload, args)
         name = self.graph._target_to_str(target.overloadpacket.__name__)
@@ -137,6 +141,17 @@ class Traced:
             for index, item in enumerate(result or ()):
                 if isinstance(item, Tensor):
                     self._bind(item, self.graph.call_function(getitem, (node, index)))
+
+    def _follow_grad_mode(self) -> None:
+        """A step that switches gradients, where the program has switched them since the last one."""
+        now = is_grad_enabled()
+        if now != self._grad:
+            self._grad = now
+            self.graph.call_function(_set_grad_enabled, (now,))
+
+    def assign(self, held: Tensor, value: Tensor) -> None:
+        """Add the step that writes what the program has put in the place of a buffer."""
+        self.graph.call_function(ops.aten.copy_.default, (self._node_of(held), self._node_of(value)))
 
     def _arguments(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(self._argument(value) for value in values)
@@ -168,6 +183,7 @@ class Traced:
         RuntimeError
             For a leaf that is neither a tensor nor a plain value, in PyTorch's words.
         """
+        self._follow_grad_mode()
         leaves, self.out_spec = pytree.tree_flatten(result)
         specs = [OutputSpec(OutputKind.USER_OUTPUT, self._output(leaf), None) for leaf in leaves]
         values = tuple(self._node_of(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves)
@@ -185,17 +201,15 @@ class Traced:
         return ConstantArgument("", leaf)
 
 
-#: Operators to which a number in a tensor's place is one of their operands; others have a form of their own for it.
-_ARITHMETIC = frozenset("add sub mul div add_ sub_ mul_ div_".split())
-
-
 def _as_called(overload: Overload, args: tuple[Any, ...]) -> Any:
-    """The operator, in its form for a number where it was given one."""
-    target = operator_of(overload)
+    """The operator, in its form for a number where it was given one.
+
+    What the program writes out is made anew at each call of it: the graph has a copy where the program lifts a tensor.
+    """
+    if overload.name == "lift_fresh":
+        return ops.aten.lift_fresh_copy.default
     is_number = len(args) > 1 and isinstance(args[1], (int, float, complex))
-    if is_number and overload.packet_name not in _ARITHMETIC and number_form_of(overload) is not None:
-        return target.overloadpacket.Scalar
-    return target
+    return (form_for_numbers(overload) if is_number else None) or operator_of(overload)
 
 
 def _named_arguments(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
@@ -229,28 +243,35 @@ def _leaves(value: Any, name: str, source: str) -> Iterator[tuple[str, str, Any]
         yield "_".join([name, *words]), source + pytree.keystr(path), leaf
 
 
-@contextlib.contextmanager
-def _attributes_replaced(places: list[tuple[Module, str, Any]]) -> Iterator[None]:
-    before = [(module, name, module.__dict__[name]) for module, name, _ in places]
-    for module, name, value in places:
-        module.__dict__[name] = value
-    try:
-        yield
-    finally:
-        for module, name, value in before:
-            module.__dict__[name] = value
+@dataclasses.dataclass
+class _Held:
+    """A tensor that a module holds, and the fake one that stands in its place while the module runs."""
+
+    kind: InputKind
+    target: str
+    places: dict[str, Any]
+    name: str
+    tensor: Tensor
+    fake: Any
 
 
-def _plain_tensors(mod: Module) -> Iterator[tuple[str, Module, str, Tensor]]:
-    """Tensors that modules hold as attributes that are neither parameters nor buffers."""
-    for prefix, module in mod.named_modules():
-        for name, value in module.__dict__.items():
-            if isinstance(value, Tensor):
-                yield f"{prefix}.{name}".lstrip("."), module, name, value
+_PREFIXES = {InputKind.PARAMETER: "p", InputKind.BUFFER: "b", InputKind.CONSTANT_TENSOR: "c"}
+
+
+def _held_by(mod: Module, mode: FakeTensorMode) -> Iterator[_Held]:
+    """The parameters, then the buffers, then tensors that are plain attributes; shared ones in each of their places."""
+    for kind, attribute in ((InputKind.PARAMETER, "_parameters"), (InputKind.BUFFER, "_buffers"), (None, "__dict__")):
+        for prefix, module in mod.named_modules(remove_duplicate=False):
+            places = getattr(module, attribute)
+            for name, value in places.items():
+                if isinstance(value, Tensor):
+                    target = f"{prefix}.{name}".lstrip(".")
+                    fake = mode.from_tensor(value)
+                    yield _Held(kind or InputKind.CONSTANT_TENSOR, target, places, name, value, fake)
 
 
 def trace(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
-    """The graph of a call of a module.
+    """The graph of a call of a module, which is afterwards as it was.
 
     Raises
     ------
@@ -259,23 +280,67 @@ def trace(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
     """
     mode = FakeTensorMode(allow_non_fake_inputs=True, export=True)
     traced = Traced(pytree.tree_structure((args, kwargs)))
-    held: dict[str, Any] = {}
     persistent = set(mod.state_dict(keep_vars=True))
-    for name, parameter in mod.named_parameters(remove_duplicate=False):
-        held[name] = mode.from_tensor(parameter)
-        traced.add_held("p", InputKind.PARAMETER, name, held[name])
-    for name, buffer in mod.named_buffers(remove_duplicate=False):
-        held[name] = mode.from_tensor(buffer)
-        traced.add_held("b", InputKind.BUFFER, name, held[name], name in persistent)
-    places = []
-    for name, module, attribute, tensor in _plain_tensors(mod):
-        places.append((module, attribute, mode.from_tensor(tensor)))
-        traced.constants[name] = tensor
-        traced.add_held("c", InputKind.CONSTANT_TENSOR, name, places[-1][2])
+    held = list(_held_by(mod, mode))
+    for one in held:
+        is_persistent = one.target in persistent if one.kind is InputKind.BUFFER else None
+        traced.add_held(_PREFIXES[one.kind], one.kind, one.target, one.fake, is_persistent)
+        if one.kind is InputKind.CONSTANT_TENSOR:
+            traced.constants[one.target] = one.tensor
     fake_args, fake_kwargs = pytree.tree_map_only(Tensor, mode.from_tensor, (args, kwargs))
     for name, source, leaf in _named_arguments(mod, fake_args, fake_kwargs):
         traced.add_argument(name, source, leaf)
-    with mode, exporting(), _attributes_replaced(places), Recording(traced):
-        result = functional_call(mod, held, fake_args, fake_kwargs)
+    before = ProgramState(compares=False)
+    before.note(mod, "self")
+    try:
+        for one in held:
+            one.places[one.name] = one.fake
+        with mode, exporting(), _functions_watched(), Recording(traced):
+            result = mod(*fake_args, **fake_kwargs)
+        _write_assigned(held, traced)
+    finally:
+        before.restore()
     traced.finish(result)
     return traced
+
+
+@contextlib.contextmanager
+def _functions_watched() -> Iterator[None]:
+    """Context manager: an `autograd.Function` is refused where its backward counts, which the graph cannot hold."""
+
+    def apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if is_grad_enabled():
+            raise UserError(
+                f"the backward of the autograd.Function {cls.__name__} would be lost: export under torch.no_grad()"
+            )
+        with _watched_by(before):
+            return cls.apply(*args, **kwargs)
+
+    before = watchers.get(get_ident())
+    with _watched_by(apply):
+        yield
+
+
+@contextlib.contextmanager
+def _watched_by(watcher: Any) -> Iterator[None]:
+    before = watchers.pop(get_ident(), None)
+    if watcher is not None:
+        watchers[get_ident()] = watcher
+    try:
+        yield
+    finally:
+        watchers.pop(get_ident(), None)
+        if before is not None:
+            watchers[get_ident()] = before
+
+
+def _write_assigned(held: list[_Held], traced: Traced) -> None:
+    """Buffers that the program has put other tensors in the place of are written to, once for each of them."""
+    written = set()
+    for one in held:
+        now = one.places.get(one.name)
+        if one.kind is InputKind.BUFFER and now is not one.fake and id(one.fake) not in written:
+            if not isinstance(now, Tensor):
+                raise UserError(f"the buffer {one.target} is taken away or replaced by a {type(now).__name__}")
+            written.add(id(one.fake))
+            traced.assign(one.fake, now)
