@@ -325,3 +325,18 @@ def test_the_page_runs():
         results = doctest.testfile(str(page), module_relative=False)
     assert results.attempted > 10
     assert results.failed == 0
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        lambda **options: torch.jit.trace(torch.sin, torch.ones(1), **options),
+        lambda **options: torch.jit.trace_module(nn.ReLU(), {"forward": torch.ones(1)}, **options),
+    ],
+)
+def test_options_without_effect_are_not_taken_in_silence(trace):
+    with pytest.warns(FutureWarning, match="`optimize` is deprecated and has no effect"):
+        trace(optimize=True)
+    for options in {"_force_outplace": True}, {"_store_inputs": False}, {"_module_class": object}:
+        with pytest.raises(NotImplementedError, match=next(iter(options))):
+            trace(**options)

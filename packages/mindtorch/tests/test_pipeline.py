@@ -6,7 +6,6 @@ import copy
 import doctest
 import inspect
 import io
-import multiprocessing
 import pickle
 import re
 import subprocess
@@ -652,7 +651,6 @@ def test_many_threads_at_once() -> None:
     assert all(total.item() == 50 * (number + 1) for number, total in results)
 
 
-@pytest.mark.skipif(not hasattr(multiprocessing, "get_context"), reason="needs processes")
 def test_workers_get_what_was_computed_before_they_were_started() -> None:
     with torch.pipeline():
         data = torch.arange(6.0) * 2

@@ -44,6 +44,9 @@ class FakeTensorMode(TorchDispatchMode):
     ----------
     allow_non_fake_inputs
         Real tensors among the arguments are converted, and not refused.
+    allow_fallback_kernels
+        Kept for who reads it: no operator is run on real tensors to see what it gives, whatever it says. Those of
+        libraries that have no fake implementation are refused.
     """
 
     _mode_key = _TorchDispatchModeKey.FAKE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from mt_core import Tensor, pytree, tensor
 from mt_core.pytree.nodes import is_namedtuple_instance
 from mt_nn import Module
 
+from .._unsupported import refusal
 from ..fx.passes._effects import is_random
 from ..testing import assert_close
 from ._script import ScriptFunction, ScriptModule, warn_deprecated
@@ -230,6 +232,7 @@ def trace(
         Where the program computes gradients or transforms itself.
     """
     warn_deprecated("trace")
+    _check_options(optimize, _force_outplace, _module_class, _compilation_unit, _store_inputs)
     if isinstance(func, (ScriptModule, ScriptFunction)) and not isinstance(func, TracedModule):
         return func
     given = _examples(example_inputs, example_kwarg_inputs)
@@ -242,6 +245,19 @@ def trace(
     if not callable(func):
         raise RuntimeError("Could not get name of python class object")
     return _traced_function(func, given, strict, check)
+
+
+def _check_options(optimize: bool | None, outplace: bool, module_class: Any, unit: Any, store: bool) -> None:
+    if optimize is not None:
+        warnings.warn(
+            "`optimize` is deprecated and has no effect. Use `with torch.jit.optimized_execution()` instead",
+            FutureWarning,
+            stacklevel=3,
+        )
+    given = {"_force_outplace": outplace, "_module_class": module_class, "_compilation_unit": unit}
+    for name, value in {**given, "_store_inputs=False": not store}.items():
+        if value:
+            raise refusal(f"torch.jit.trace({name})", "Leave it out.")
 
 
 def trace_module(
@@ -268,6 +284,7 @@ def trace_module(
         The arguments are given by name.
     """
     warn_deprecated("trace_method")
+    _check_options(optimize, _force_outplace, _module_class, _compilation_unit, _store_inputs)
     if not isinstance(mod, Module):
         raise AttributeError("expected torch.nn.Module as the first argument")
     if not isinstance(inputs, dict):
