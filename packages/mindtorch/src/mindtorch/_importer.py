@@ -27,6 +27,7 @@ HOMES = {
     "mindtorch.autograd": "mt_autograd",
     "mindtorch.autograd.profiler": "mindtorch.profiler",
     "mindtorch.distributed.distributed_c10d": "mindtorch.distributed",
+    "mindtorch.futures": "mt_core.futures",
     "mindtorch.library": "mt_library",
     "mindtorch.multiprocessing.reductions": "mindtorch._storage_references",
     "mindtorch.multiprocessing.spawn": "mindtorch.multiprocessing",

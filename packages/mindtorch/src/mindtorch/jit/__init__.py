@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
+from mt_core.futures import Future
+
 from .._jit_internal import _drop as _drop
 from .._jit_internal import _isinstance as _isinstance
 from .._jit_internal import _overload as _overload
 from .._jit_internal import _overload_method as _overload_method
 from .._jit_internal import export, ignore, is_scripting, unused
 from .._unsupported import unsupported_class, unsupported_function
-from ..futures import Future
 from . import _recursive as _recursive
 from . import _state as _state
 from ._async import fork, wait

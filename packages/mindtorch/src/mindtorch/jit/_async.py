@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..futures import Future
+from mt_core.futures import Future
+
 from ._script import warn_deprecated
 
 __all__ = ["fork", "wait"]
