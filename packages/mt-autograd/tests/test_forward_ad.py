@@ -203,10 +203,24 @@ def test_in_place(write: Any, expected: list[Any], level: int) -> None:
     assert torch.allclose(fw.unpack_dual(x).tangent, torch.tensor(expected, dtype=torch.float64))
 
 
-def test_geometry_in_place_leaves_the_tangent_given(level: int) -> None:
+def test_geometry_in_place_is_that_of_the_tangent_given(level: int) -> None:
     t = torch.ones(2)
-    fw.make_dual(torch.ones(2), t).unsqueeze_(0)
-    assert t.shape == (2,)
+    made = fw.make_dual(torch.ones(2), t)
+    assert fw.unpack_dual(made).tangent is t
+    made.unsqueeze_(0)
+    assert t.shape == (1, 2) and t._version == 1  # as in PyTorch
+
+
+def test_a_first_tangent_that_is_written_is_of_its_own(level: int) -> None:
+    x, y, base = dual(1, 2), torch.zeros(2), torch.zeros(2)
+    view = base[1:]
+    assert fw.unpack_dual(y.add_(x)).tangent is not fw.unpack_dual(x).tangent
+    y.mul_(2)
+    assert tangent(x) == [1, 1] and tangent(y) == [2, 2]
+    base.add_(x)
+    assert fw.unpack_dual(base).tangent._version == 0 and tangent(view) == [1]
+    view.mul_(3)
+    assert tangent(base) == [1, 3]
 
 
 def test_an_integer_has_no_tangent(level: int) -> None:
@@ -236,6 +250,18 @@ def test_forward_over_reverse(level: int) -> None:
     x = dual(1, 2, along=[1, 3]).requires_grad_()
     gradient = torch.autograd.grad((x**3).sum(), x)[0]
     assert (gradient.tolist(), tangent(gradient)) == ([3, 12], [6, 36])
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x**3, lambda x: x.sin(), lambda x: (x * 1).mul_(x), lambda x: torch.where(x > 1, x**3, x),
+    lambda x: torch.atan2(x, x), lambda x: torch.addcmul(x, x, x), lambda x: torch.lerp(x, x + 1, x),
+])  # fmt: skip
+def test_the_gradient_of_a_tangent_has_no_tangent(function: Any, level: int) -> None:
+    y, t = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 0.5], requires_grad=True)
+    made = function(fw.make_dual(y, t))
+    found = torch.autograd.grad(fw.unpack_dual(made).tangent.sum(), (y, t), retain_graph=True)
+    assert [fw.unpack_dual(g).tangent for g in found] == [None, None]
+    assert fw.unpack_dual(torch.autograd.grad(made.sum(), y)[0]).tangent is not None
 
 
 def test_results_that_are_saved_have_their_tangents(level: int) -> None:

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mt_core.api import _functions as ops
+from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch.lookup import composite_of
 from mt_core.dispatch.registry import Overload, find_overload
-from mt_core.keys import FORWARD_GRAD
+from mt_core.dispatch.registry import overload as declared
+from mt_core.keys import AUTOGRAD, FORWARD_GRAD
 from mt_core.plugins.protocols import CONTRACT
 from mt_core.state import excluding
 from mt_core.tensor import Tensor
@@ -25,12 +27,14 @@ from .recording import DIFFERENTIABLE
 from .rules import Rule, find_rule
 from .saved import SavedOutput
 from .tangent_rules import TangentRule, tangent_rule
-from .tangents import below, give, laid_out_as, replace, tangent_of, top_level
+from .tangents import below, give, laid_out_as, tangent_of, top_level
 from .views import ViewGeometry
 
 __all__ = ["ForwardLayer", "layer"]
 
 Callee = Callable[..., Any]
+
+_alias = declared("alias", "view")
 
 
 class ForwardLayer:
@@ -168,8 +172,10 @@ class Making(_Differentiated):
         wanted = [nr for nr, r in enumerate(results) if isinstance(r, Tensor) and rule.has_tangent(nr, r)]
         if not wanted:
             return result
-        is_empty = not any(results[nr].numel() for nr in wanted)
-        made = [None] * len(results) if is_empty and not rule.may_alias else rule(args, results, tangents)
+        if any(results[nr].numel() for nr in wanted) or rule.may_alias:
+            made = rule(_recordable(args, tangents), results, tangents)
+        else:
+            made = [None] * len(results)
         for nr in wanted:
             give(results[nr], self._finished(made[nr], results[nr], tangents), level)
         let_node_save(results[wanted[0]]._autograd, results)
@@ -179,6 +185,23 @@ class Making(_Differentiated):
         if self.rule.may_alias:
             return ops.zeros_like(result) if tangent is None else tangent
         return of_its_own(tangent, result, tangents)
+
+
+def _recordable(args: Sequence[Any], tangents: dict[int, Any]) -> Sequence[Any]:
+    """Arguments as a formula is to see them whose steps are recorded: views without tangents.
+
+    What a step keeps for backward would have a tangent there, and give the gradient of a tangent one, which would lack
+    what follows from the direction's own change.
+    """
+    if not is_grad_enabled() or not any(t._keys & AUTOGRAD for t in tensors_in([args, *tangents.values()])):
+        return args
+    return [_primal(value) for value in args]
+
+
+def _primal(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return _alias.call(value)
+    return [_primal(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def of_its_own(tangent: Any, result: Tensor, tangents: dict[int, Any]) -> Tensor:
@@ -214,8 +237,8 @@ class Writing(_Differentiated):
         if old is not None:
             tangents = {**tangents, 0: old.clone()} if 0 in tangents else tangents
         result = further(*args)
-        new = self.rule(before, (self_,), tangents)[0]
-        write_tangent(self_, new, level)
+        new = self.rule(_recordable(before, tangents), _recordable((self_,), tangents), tangents)[0]
+        write_tangent(self_, new, level, tangents)
         state = (self_ if self_._base is None else self_._base)._autograd
         let_node_save(state, (self_,))
         if 0 in tangents:
@@ -236,13 +259,19 @@ def _kept_apart(args: tuple[Any, ...], reads_first: bool) -> tuple[Any, ...]:
     return (self_.clone() if reads_first else self_, *map(kept, others))
 
 
-def write_tangent(tensor: Tensor, new: Any, level: int) -> None:
-    """Let a tensor that was written to have a new tangent, where its views, and its base, see it."""
+def write_tangent(tensor: Tensor, new: Any, level: int, given: dict[int, Any]) -> None:
+    """Let a tensor that was written to have a new tangent, where its views, and its base, see it.
+
+    `given` are the tangents that it was computed of.
+    """
     if tangent_of(tensor, level) is None:
-        whole = tensor if tensor._base is None else tensor._base
-        if tangent_of(whole, level) is None:
-            give(whole, _zeros_of(whole, new), level)
-        _give_views(whole, level)
+        if tensor._base is None:
+            give(tensor, of_its_own(new, tensor, given), level)
+            _give_views(tensor, level)
+            return
+        if tangent_of(tensor._base, level) is None:
+            give(tensor._base, _zeros_of(tensor._base, new), level)
+        _give_views(tensor._base, level)
     tangent = tangent_of(tensor, level)
     if new is None:
         tangent.zero_()
@@ -265,20 +294,15 @@ def _give_views(base: Tensor, level: int) -> None:
 
 
 def laid_out_anew(overload: Overload, handled: Callee) -> Callee:
-    """An operator that reads a tensor's memory otherwise, in place: the tangent is exchanged for a view of it."""
-    functional = overload.declaration.functional
-    assert functional is not None, f"{overload.name} has a functional form"
-    view = find_overload(functional)
+    """An operator that reads a tensor's memory otherwise, in place: it does the same to the tangent."""
 
     def run(self: Any, *others: Any) -> Any:
         level = top_level(tensors_in((self,)))
         if level is None:
             return handled(self, *others)
         with below(level) as inside:
-            tangent = view.call(tangent_of(self, level), *others)
-            result = (run if inside.has_more else handled)(self, *others)
-        replace(self, tangent, level)
-        return result
+            overload.call(tangent_of(self, level), *others)
+            return (run if inside.has_more else handled)(self, *others)
 
     return run
 

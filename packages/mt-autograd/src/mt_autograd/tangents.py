@@ -45,7 +45,7 @@ from mt_core.transforms.batched import hidden_from
 
 __all__ = [
     "below", "enter_level", "exit_level", "give", "give_all", "laid_out_as", "make_dual",
-    "refuse_other_shape", "replace", "tangent_of", "top_level", "unpack",
+    "refuse_other_shape", "tangent_of", "top_level", "unpack",
 ]  # fmt: skip
 
 _alias = overload("alias", "view")
@@ -183,14 +183,6 @@ def give_all(tensor: Tensor, tangents: dict[int, Tensor]) -> Tensor:
     for level, tangent in tangents.items():
         give(tensor, tangent, level)
     return tensor
-
-
-def replace(tensor: Tensor, tangent: Tensor | None, level: int) -> None:
-    """Let a tensor have another tangent object than before, or none."""
-    if tangent is not None:
-        give(tensor, tangent, level)
-    elif tangent_of(tensor, level) is not None:
-        _forget(tensor, level)
 
 
 def _forget(tensor: Tensor, level: int) -> None:
