@@ -15,7 +15,7 @@ from . import dtypes
 from .api import _functions as ops
 from .construct import from_data, tensor
 from .dispatch.registry import overload
-from .keys import AUTOGRAD, BACKEND_MASK, CPU, META
+from .keys import AUTOGRAD, BACKEND_MASK, CPU, FUNCTION_TRANSFORM, FUNCTIONALIZE, META, PYTHON, TRACING
 from .number_range import check_fill
 from .state import tls
 from .tensor import new_tensor
@@ -34,6 +34,8 @@ _MASKS = (dtypes.bool, dtypes.uint8)
 #: The commonest dtypes of tensors used as indices.
 _INDEX_TYPES = frozenset((dtypes.int64, dtypes.bool))
 _NUMBERS = frozenset((int, float, bool, complex))
+#: Layers that are told of numbers that become tensors.
+_TOLD = PYTHON | FUNCTIONALIZE | FUNCTION_TRANSFORM | TRACING
 #: The Python integers that may be assigned, to whichever dtype.
 _INT64 = range(-(2**63), 2**63)
 
@@ -164,7 +166,10 @@ def _as_value(view: Any, value: Any) -> Any:
     if value.__class__ in TENSORS:
         return value
     d = view._dtype
-    if value.__class__ is float and d.native_real_float and -1e38 < value < 1e38 and view._keys & CPU:
+    if (
+        value.__class__ is float and d.native_real_float and -1e38 < value < 1e38 and view._keys & CPU
+        and not (view._keys | tls.mode) & _TOLD
+    ):  # fmt: skip
         return new_tensor(np.asarray(value, d.numpy_dtype), d, CPU)
     if value.__class__ in _NUMBERS:
         _check_unpacked(value)

@@ -6,6 +6,7 @@ from typing import Any
 import mt_core
 from mt_core import Tensor
 from mt_core.tensor_types import tensors_in
+from mt_core.torch_names import resolve
 
 from . import autograd_fallback
 from .binding import bind
@@ -27,7 +28,12 @@ def opcheck(
     args: tuple[Any, ...],
     kwargs: dict[str, Any] | None = None,
     *,
-    test_utils: str | Sequence[str] = ("test_schema", "test_autograd_registration", "test_faketensor"),
+    test_utils: str | Sequence[str] = (
+        "test_schema",
+        "test_autograd_registration",
+        "test_faketensor",
+        "test_aot_dispatch_static",
+    ),
     raise_exception: bool = True,
     atol: float | None = None,
     rtol: float | None = None,
@@ -41,7 +47,12 @@ def opcheck(
     ``test_faketensor``
         For meta tensors it returns what it returns for the arguments, but for the elements.
 
-    PyTorch's further checks concern its compiler, which does not exist here; to ask for one is an error.
+    ``test_aot_dispatch_static``
+        It gives the same results and gradients, and writes the same, when ``torch._functorch.aot_autograd`` makes
+        graphs of its forward and its backward; needs the distribution mindtorch.
+
+    PyTorch's ``test_aot_dispatch_dynamic``, which its default names in place of the last, lets sizes be symbols; to ask
+    for it is an error.
 
     Parameters
     ----------
@@ -49,6 +60,8 @@ def opcheck(
         The operator and sample arguments, which are not changed.
     test_utils
         Which checks.
+    atol, rtol
+        How far values may be apart; by default as far as their dtypes suggest (``torch.testing.assert_close``).
     raise_exception
         Whether the first failure is raised.
 
@@ -69,7 +82,10 @@ def opcheck(
     for name in [test_utils] if isinstance(test_utils, str) else test_utils:
         check = _check_named(name, test_utils)
         try:
-            check(overload, bound)
+            if check is _check_compiled:
+                check(overload, bound, atol, rtol)
+            else:
+                check(overload, bound)
             results[name] = "SUCCESS"
         except Exception as failure:  # the operator is anybody's code, and what it raises is a finding
             if raise_exception:
@@ -97,16 +113,16 @@ def _overload_of(op: Any) -> OpOverload:
     )
 
 
-def _check_named(name: str, asked: Any) -> Callable[[OpOverload, list[Any]], None]:
+def _check_named(name: str, asked: Any) -> Callable[..., None]:
     if name in _CHECKS:
         return _CHECKS[name]
-    if name in _CHECKS_OF_THE_COMPILER:
+    if name == _DYNAMIC:
         raise NotImplementedError(
-            f"opcheck: {name} checks compilation with AOTDispatcher, which mindtorch does not have"
+            f"opcheck: {name} lets sizes be symbols, which mindtorch does not: ask for test_aot_dispatch_static"
         )
     raise ValueError(
         f"opcheck(op, ..., test_utils={(asked,) if isinstance(asked, str) else asked}), expected test_utils to be "
-        f"subset of {(*_CHECKS, *_CHECKS_OF_THE_COMPILER)} but it was not"
+        f"subset of {(*_CHECKS, _DYNAMIC)} but it was not"
     )
 
 
@@ -177,9 +193,18 @@ def _on_meta(value: Any) -> Any:
     return [_on_meta(item) for item in value] if isinstance(value, list) else value
 
 
-_CHECKS: dict[str, Callable[[OpOverload, list[Any]], None]] = {
+def _check_compiled(overload: OpOverload, args: list[Any], atol: float | None, rtol: float | None) -> None:
+    try:
+        check = resolve("torch._functorch._aot_autograd.checks", "aot_autograd_check")
+    except LookupError as error:
+        raise NotImplementedError("opcheck: test_aot_dispatch_static needs the distribution mindtorch") from error
+    check(overload._overload.call, args, atol, rtol)
+
+
+_CHECKS: dict[str, Callable[..., None]] = {
     "test_schema": _check_schema,
     "test_autograd_registration": _check_autograd_registration,
     "test_faketensor": _check_fake,
+    "test_aot_dispatch_static": _check_compiled,
 }
-_CHECKS_OF_THE_COMPILER = ("test_aot_dispatch_static", "test_aot_dispatch_dynamic")
+_DYNAMIC = "test_aot_dispatch_dynamic"

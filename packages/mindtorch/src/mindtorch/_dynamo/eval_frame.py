@@ -23,7 +23,7 @@ from .exc import BackendCompilerFailed, FailOnRecompileLimitHit, GraphBreak, Rec
 from .guards import ProgramState
 from .utils import counters
 
-__all__ = ["CapturedProgram", "CompiledOnce", "OptimizedModule"]
+__all__ = ["CapturedProgram", "CompiledOnce", "OptimizedModule", "thread_facts"]
 
 
 class _Entry:
@@ -88,7 +88,7 @@ class CapturedProgram:
         if self._resets_seen != _resets.count:
             self._forget()
         arguments = Arguments(args, kwargs)
-        key = (arguments.key, *_thread_facts())
+        key = (arguments.key, *thread_facts())
         entry = self._entry_for(key)
         if entry is None:
             with self._lock:
@@ -189,7 +189,7 @@ def _run(captured: Captured, compiled: Callable[..., Any], arguments: Arguments)
     return captured.outputs.filled(outputs, arguments.tensors)
 
 
-def _thread_facts() -> tuple[Any, ...]:
+def thread_facts() -> tuple[Any, ...]:
     """What a graph takes for granted of the thread that it runs in."""
     grad = is_grad_enabled(), is_inference_mode_enabled()
     return *grad, autocast_facts(), get_default_dtype(), DETERMINISM.enabled

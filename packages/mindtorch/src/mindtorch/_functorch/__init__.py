@@ -7,5 +7,7 @@ custom operators.
 from .._lazy import lazy_submodules
 
 __getattr__, __dir__ = lazy_submodules(
-    __name__, "apis autograd_function config deprecated eager_transforms functional_call make_functional vmap"
+    __name__,
+    "aot_autograd apis autograd_function compilers config deprecated eager_transforms functional_call make_functional "
+    "partitioners vmap",
 )

@@ -217,6 +217,8 @@ def _written(overload: Overload, args: tuple[Any, ...], scope: Scope) -> Any:
     targets = [target for target in targets if isinstance(target, Tensor)]
     if not all(is_functional(target, scope) for target in targets):
         return _written_outside(overload, args, scope)
+    if scope.clones_for_libraries and "::" in overload.name and not any(r.alias for r in overload.schema.returns):
+        return _written_by_library(overload, args, positions, scope)
     _refuse_of_library(overload)
     form = _functional_of(overload)
     if form is None:
@@ -237,6 +239,27 @@ def _written(overload: Overload, args: tuple[Any, ...], scope: Scope) -> Any:
             check_inplace_result(target, result.shape, result._dtype, bool(form.declaration.exact_out))
             _put(target, result, scope)
     return _made_functional(returned[0], scope) if returned else _handed_over(overload, args, positions)
+
+
+def _written_by_library(overload: Overload, args: tuple[Any, ...], positions: list[int], scope: Scope) -> Any:
+    """A library's operator writes to clones, of which the functional tensors take the values."""
+    values = _values(overload, args, scope)
+    with scope.below():
+        for i in positions:
+            given = values[i]
+            is_list = isinstance(given, (list, tuple))
+            values[i] = [_cloned(t) for t in given] if is_list else _cloned(given)
+        result = overload.call(*values)
+    for i in positions:
+        targets, written = (args[i], values[i]) if isinstance(args[i], (list, tuple)) else ([args[i]], [values[i]])
+        for target, value in zip(targets, written, strict=True):
+            if target is not None:
+                _put(target, value, scope)
+    return _made_functional(result, scope)
+
+
+def _cloned(value: Tensor | None) -> Any:
+    return None if value is None else find_overload("clone").call(value, None)
 
 
 def _called_as_parts(form: Overload, args: tuple[Any, ...], scope: Scope) -> Any:

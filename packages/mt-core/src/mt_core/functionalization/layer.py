@@ -15,6 +15,7 @@ from ..keys import (
     AUTOGRAD,
     FORWARD_GRAD,
     FUNCTIONALIZE,
+    TRANSFORMED,
 )
 from ..plugins.protocols import CONTRACT
 from ..state import excluding, tls
@@ -30,7 +31,7 @@ _ABOVE = ADINPLACE_OR_VIEW | AUTOCAST | AUTOGRAD | FORWARD_GRAD | FUNCTIONALIZE
 
 
 class _Settings(threading.local):
-    reapplies_views = False
+    reapplies_views = clones_for_libraries = False
 
 
 _settings = carried_over(_Settings())
@@ -46,6 +47,11 @@ class ByHand:
     def reapplies_views(self) -> bool:
         """Whether views of values are views, and no copies; a setting of the thread."""
         return _settings.reapplies_views
+
+    @property
+    def clones_for_libraries(self) -> bool:
+        """Whether operators of libraries write to clones; a setting of the thread."""
+        return _settings.clones_for_libraries
 
     def below(self) -> AbstractContextManager[Any]:
         return excluding(_ABOVE)
@@ -73,6 +79,8 @@ class FunctionalizationLayer:
         parts = parts_above(overload)
         if parts is not None:
             return parts
+        if call_keys & TRANSFORMED:  # functional tensors are inside of what transforms take off first
+            return below()
 
         def run(*args: Any) -> Any:
             return carried_out(overload, args, BY_HAND)
@@ -99,8 +107,15 @@ def to_functional(tensor: Tensor) -> Tensor:
     return functional(tensor, BY_HAND)
 
 
-def switch_on(reapply_views: bool = False) -> None:
+def switch_on(reapply_views: bool = False, clones_for_libraries: bool = False) -> None:
     """Let new tensors of this thread be functional.
+
+    Parameters
+    ----------
+    reapply_views
+        Views of values are views, and no copies.
+    clones_for_libraries
+        Operators of libraries that write are let write to clones, and not refused.
 
     Raises
     ------
@@ -115,11 +130,11 @@ def switch_on(reapply_views: bool = False) -> None:
     python_dispatch.arm()
     tls.include |= FUNCTIONALIZE
     tls.refresh()
-    _settings.reapplies_views = reapply_views
+    _settings.reapplies_views, _settings.clones_for_libraries = reapply_views, clones_for_libraries
 
 
 def switch_off() -> None:
     """Let new tensors be ordinary ones again."""
     tls.include &= ~FUNCTIONALIZE
     tls.refresh()
-    _settings.reapplies_views = False
+    _settings.reapplies_views = _settings.clones_for_libraries = False

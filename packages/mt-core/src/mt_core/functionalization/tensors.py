@@ -27,12 +27,17 @@ class Scope(Protocol):
         The key bits that its tensors carry.
     reapplies_views : bool
         Whether views of values are views, and no copies.
+    clones_for_libraries : bool
+        Whether operators of libraries that write do so to clones; they are refused otherwise.
     """
 
     wrapper_keys: int
 
     @property
     def reapplies_views(self) -> bool: ...
+
+    @property
+    def clones_for_libraries(self) -> bool: ...
 
     def below(self) -> AbstractContextManager[Any]:
         """What is called in it is called on values."""

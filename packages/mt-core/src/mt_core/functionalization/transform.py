@@ -32,6 +32,7 @@ class FunctionalizeInterpreter(Interpreter):
 
     name = "Functionalize"
     wrapper_keys = OF_TRANSFORM
+    clones_for_libraries = False
 
     def __init__(self, reapplies_views: bool) -> None:
         super().__init__()

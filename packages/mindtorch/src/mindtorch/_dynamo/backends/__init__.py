@@ -2,4 +2,4 @@
 
 from ..._lazy import lazy_submodules
 
-__getattr__, __dir__ = lazy_submodules(__name__, "registry")
+__getattr__, __dir__ = lazy_submodules(__name__, "common registry")
