@@ -370,9 +370,15 @@ def _find_overload(namespace: str, name: str, overload: str) -> "OpOverload":
 
 def _overloads_named(namespace: str, name: str) -> dict[str, Overload]:
     if namespace == "aten" and f"aten::{name}" not in geometry.NAMES:
-        return _built_in_overloads(name)
+        return _built_in_overloads(name) | _spelled_overloads(name)
     operators = registrations.known_operators(namespace, name)
     return {operator.overload.overload_name: operator.overload for operator in operators}
+
+
+def _spelled_overloads(name: str) -> dict[str, Overload]:
+    from . import spelled  # late: only graphs that PyTorch wrote name these
+
+    return spelled.overloads_named(name) if name in spelled.NAMES else {}
 
 
 def _built_in_overloads(name: str) -> dict[str, Overload]:
@@ -392,6 +398,10 @@ def _families_declaring(name: str) -> list[str]:
     return [functional.family] if functional is not None else sorted({packet.family for packet in PACKETS.values()})
 
 
+#: Operators that are called as Python's methods are.
+_BITWISE = frozenset(("__and__", "__or__", "__xor__", "__lshift__", "__rshift__"))
+
+
 class _OpNamespace(ModuleType):
     """The operators of one namespace: ``torch.ops.aten``."""
 
@@ -403,12 +413,13 @@ class _OpNamespace(ModuleType):
         self._found: dict[str, OpOverloadPacket] = {}
 
     def __getattr__(self, op_name: str) -> "OpOverloadPacket":
-        found = {} if op_name.startswith("__") else self.__dict__["_found"]
+        is_special = op_name.startswith("__") and op_name not in _BITWISE
+        found = {} if is_special else self.__dict__["_found"]
         packet = found.get(op_name)
         if packet is None and self.name == "higher_order" and op_name in HIGHER_ORDER:
             return HIGHER_ORDER[op_name]  # type: ignore[return-value]
         if packet is None:
-            overloads = _overloads_named(self.name, op_name) if not op_name.startswith("__") else {}
+            overloads = {} if is_special else _overloads_named(self.name, op_name)
             if not overloads:
                 raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op_name}'")
             packet = found[op_name] = OpOverloadPacket(self.name, op_name, overloads)

@@ -11,6 +11,7 @@ from mt_nn import Module
 
 from .._dynamo.exc import UserError
 from .._unsupported import refusal, unsupported_class, unsupported_function
+from ._files import load, save
 from ._trace import trace
 from .dynamic_shapes import Dim, check_static, dims
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
@@ -37,8 +38,6 @@ _REMEDY = "Use ExportedProgram.module()."
 
 UnflattenedModule = unsupported_class("torch.export.UnflattenedModule", _REMEDY)
 draft_export = unsupported_function("torch.export.draft_export", "Use torch.export.export.")
-load = unsupported_function("torch.export.load", "Save the weights as a state_dict with torch.save, and load them so.")
-save = unsupported_function("torch.export.save", "Save the state_dict with torch.save.")
 unflatten = unsupported_function("torch.export.unflatten", _REMEDY)
 
 
@@ -104,14 +103,15 @@ def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = Non
 
     def flatten(value: Any) -> tuple[list[Any], Any]:
         held = [name for name in names if getattr(value, name) is not None]
-        return [getattr(value, name) for name in held], held
+        return [getattr(value, name) for name in held], [held, [name for name in names if name not in held]]
 
     def flatten_with_keys(value: Any) -> tuple[list[Any], Any]:
-        parts, held = flatten(value)
-        return [(pytree.MappingKey(name), part) for name, part in zip(held, parts, strict=True)], held
+        parts, context = flatten(value)
+        return [(pytree.MappingKey(name), part) for name, part in zip(context[0], parts, strict=True)], context
 
-    def unflatten(parts: Iterable[Any], held: Any) -> Any:
-        return cls(**dict.fromkeys(names) | dict(zip(held, parts, strict=True)))
+    def unflatten(parts: Iterable[Any], context: Any) -> Any:
+        held, absent = context
+        return cls(**dict(zip(held, parts, strict=True)), **dict.fromkeys(absent))
 
     pytree.register_pytree_node(
         cls, flatten, unflatten, serialized_type_name=serialized_type_name, flatten_with_keys_fn=flatten_with_keys

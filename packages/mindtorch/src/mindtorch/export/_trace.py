@@ -54,8 +54,6 @@ class Traced:
         Name -> tensor that is neither parameter nor argument: those that the module holds and the program writes out.
     in_spec, out_spec
         The structure of the arguments and of the result.
-    guards
-        Of each argument's leaf: its node's name, the text that reads it, and the leaf.
     """
 
     signature: ExportGraphSignature
@@ -66,8 +64,9 @@ class Traced:
         self.graph = Graph()
         self.inputs: list[InputSpec] = []
         self.constants: dict[str, Tensor] = {}
-        self.guards: list[tuple[str, str, Any]] = []
         self._nodes: dict[int, Node] = {}
+        #: Of each fake tensor that stands for an attribute's: the attribute, and its tensor.
+        self._attributes: dict[int, tuple[str, Tensor]] = {}
         self._kept: list[Any] = []
         self._last_held: Node | None = None
         self._grad = is_grad_enabled()
@@ -76,17 +75,16 @@ class Traced:
 
     def add_held(self, prefix: str, kind: InputKind, target: str, tensor: Any, persistent: bool | None = None) -> None:
         """An input for a tensor that the module holds."""
-        node = self._placeholder(f"{prefix}_{target.replace('.', '_')}")
+        node = self._placeholder(f"{prefix}_{target.removeprefix('self_').replace('.', '_')}")
         self.inputs.append(InputSpec(kind, TensorArgument(node.name), target, persistent))
         self._last_held = node
         self._bind(tensor, node)
 
-    def add_argument(self, name: str, source: str, leaf: Any) -> None:
+    def add_argument(self, name: str, leaf: Any) -> None:
         """An input for a leaf of the arguments."""
         node = self._placeholder(name)
         argument = TensorArgument(node.name) if isinstance(leaf, Tensor) else ConstantArgument(node.name, leaf)
         self.inputs.append(InputSpec(InputKind.USER_INPUT, argument, None))
-        self.guards.append((node.name, source, leaf))
         if isinstance(leaf, Tensor):
             self._bind(leaf, node)
         else:
@@ -100,16 +98,21 @@ class Traced:
             node.name = node.target = name
         return node
 
-    def _lifted(self, tensor: Tensor) -> Node:
-        """An input for a tensor that the program writes out."""
-        name = f"lifted_tensor_{sum(known.startswith('lifted_tensor_') for known in self.constants)}"
+    def may_use(self, target: str, fake: Any, tensor: Tensor) -> None:
+        """An input for a tensor that the module holds as an attribute, at its first use."""
+        self._attributes.setdefault(id(fake), (target, tensor))
+        self._kept.append(fake)
+
+    def _lifted(self, tensor: Tensor, name: str = "", held: Tensor | None = None) -> Node:
+        """An input for a tensor that the program writes out, or for one that an attribute of the module holds."""
+        name = name or f"lifted_tensor_{sum(known.startswith('lifted_tensor_') for known in self.constants)}"
         first = next(iter(self.graph.nodes))
         last = self._last_held
         with self.graph.inserting_before(first) if last is None else self.graph.inserting_after(last):
-            node = self._placeholder(f"c_{name}")
+            node = self._placeholder(f"c_{name.removeprefix('self_').replace('.', '_')}")
         place = sum(spec.kind is not InputKind.USER_INPUT for spec in self.inputs)
         self.inputs.insert(place, InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), name))
-        self.constants[name] = tensor
+        self.constants[name] = tensor if held is None else held
         self._last_held = node
         self._bind(tensor, node)
         return node
@@ -169,6 +172,9 @@ class Traced:
         node = self._nodes.get(id(tensor))
         if node is not None:
             return node
+        if id(tensor) in self._attributes:
+            target, held = self._attributes[id(tensor)]
+            return self._lifted(tensor, target, held)
         if is_fake(tensor):
             raise UserError(f"a tensor of shape {tuple(tensor.shape)} was made by no operator that the graph has")
         return self._lifted(tensor)
@@ -212,19 +218,11 @@ def _as_called(overload: Overload, args: tuple[Any, ...]) -> Any:
     return (form_for_numbers(overload) if is_number else None) or operator_of(overload)
 
 
-def _named_arguments(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Of each leaf of the arguments: a name, the text that reads it, and the leaf."""
-    bound = inspect.signature(mod.forward).bind(*args, **kwargs)
-    for name, value in bound.arguments.items():
-        kind = bound.signature.parameters[name].kind
-        if kind is inspect.Parameter.VAR_KEYWORD:
-            for key, item in value.items():
-                yield from _leaves(item, key, key)
-        elif kind is inspect.Parameter.VAR_POSITIONAL:
-            for index, item in enumerate(value):
-                yield from _leaves(item, f"{name}_{index}", f"{name}_{index}")
-        else:
-            yield from _leaves(value, name, name)
+def _named_arguments(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Of each leaf of the arguments, in the order in which they are given: a name, and the leaf."""
+    inspect.signature(mod.forward).bind(*args, **kwargs)
+    for name, value in zip(argument_names(mod, args, kwargs), [*args, *kwargs.values()], strict=True):
+        yield from _leaves(value, name)
 
 
 def argument_names(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
@@ -237,10 +235,10 @@ def argument_names(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return [*names, *kwargs]
 
 
-def _leaves(value: Any, name: str, source: str) -> Iterator[tuple[str, str, Any]]:
+def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     for path, leaf in pytree.tree_flatten_with_path(value)[0]:
         words = [str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", "")))) for key in path]
-        yield "_".join([name, *words]), source + pytree.keystr(path), leaf
+        yield "_".join([name, *words]), leaf
 
 
 @dataclasses.dataclass
@@ -255,7 +253,7 @@ class _Held:
     fake: Any
 
 
-_PREFIXES = {InputKind.PARAMETER: "p", InputKind.BUFFER: "b", InputKind.CONSTANT_TENSOR: "c"}
+_PREFIXES = {InputKind.PARAMETER: "p", InputKind.BUFFER: "b"}
 
 
 def _held_by(mod: Module, mode: FakeTensorMode) -> Iterator[_Held]:
@@ -283,13 +281,14 @@ def trace(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
     persistent = set(mod.state_dict(keep_vars=True))
     held = list(_held_by(mod, mode))
     for one in held:
+        if one.kind is InputKind.CONSTANT_TENSOR:
+            traced.may_use(one.target, one.fake, one.tensor)
+            continue
         is_persistent = one.target in persistent if one.kind is InputKind.BUFFER else None
         traced.add_held(_PREFIXES[one.kind], one.kind, one.target, one.fake, is_persistent)
-        if one.kind is InputKind.CONSTANT_TENSOR:
-            traced.constants[one.target] = one.tensor
     fake_args, fake_kwargs = pytree.tree_map_only(Tensor, mode.from_tensor, (args, kwargs))
-    for name, source, leaf in _named_arguments(mod, fake_args, fake_kwargs):
-        traced.add_argument(name, source, leaf)
+    for name, leaf in _named_arguments(mod, fake_args, fake_kwargs):
+        traced.add_argument(name, leaf)
     before = ProgramState(compares=False)
     before.note(mod, "self")
     try:

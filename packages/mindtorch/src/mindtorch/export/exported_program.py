@@ -10,17 +10,16 @@ from typing import Any
 from mt_core import Tensor, pytree
 from mt_nn import Module, Parameter
 
-from ..fx._codegen import _PyTreeCodeGen, _PyTreeInfo
+from .._export.verifier import TrainingIRVerifier, Verifier
+from ..fx._codegen import CodeGen, _PyTreeCodeGen, _PyTreeInfo
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule, _assign_attr
 from ..fx.node import Node
 from ._decompose import decomposed
 from ._trace import Traced, argument_names
-from .graph_signature import ExportGraphSignature, InputKind, InputSpec
+from .graph_signature import ConstantArgument, ExportGraphSignature, InputKind, InputSpec
 
 __all__ = ["CallSpec", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature"]
-
-_TRAINING, _ATEN = "TRAINING", "ATEN"
 
 
 @dataclasses.dataclass
@@ -67,25 +66,25 @@ class ExportedProgram:
         The arguments and named arguments that it was exported with.
     call_spec
         How these, and the result, are nested.
-    dialect
-        ``"TRAINING"``: operators as the program called them; ``"ATEN"``: taken apart, without writes.
+    verifiers
+        The rules that hold of it, by dialect.
     """
 
     def __init__(
-        self, traced_graph: Graph, signature: ExportGraphSignature, tensors: dict[str, Any], constants: dict[str, Any],
-        entries: list[ModuleCallEntry], example_inputs: Any, guards: list[tuple[str, str, Any]], dialect: str,
+        self, root: Module | dict[str, Any], graph: Graph, graph_signature: ExportGraphSignature,
+        state_dict: dict[str, Any], range_constraints: dict[Any, Any], module_call_graph: list[ModuleCallEntry],
+        example_inputs: Any = None, constants: dict[str, Any] | None = None, *,
+        verifiers: list[type[Verifier]] | None = None,
     ) -> None:  # fmt: skip
-        self.graph_module = GraphModule(Module(), traced_graph)
-        self.graph_signature = signature
-        self._tensors = tensors
-        persistent = {*signature.parameters, *signature.buffers} - set(signature.non_persistent_buffers)
-        self.state_dict = {name: tensor for name, tensor in tensors.items() if name in persistent}
-        self.constants = {**constants, **{n: t for n, t in tensors.items() if n not in persistent}}
-        self.module_call_graph = entries
+        graph._codegen = CodeGen()
+        self.graph_module = GraphModule(root, graph)
+        self.graph_signature = graph_signature
+        self.state_dict = state_dict
+        self.range_constraints = range_constraints
+        self.module_call_graph = module_call_graph
         self.example_inputs = example_inputs
-        self.dialect = dialect
-        self.range_constraints: dict[Any, Any] = {}
-        self._guards = guards
+        self.constants = constants or {}
+        self.verifiers = verifiers or [Verifier]
 
     @classmethod
     def of_module(cls, mod: Module, traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
@@ -95,9 +94,13 @@ class ExportedProgram:
         whole = ModuleCallSignature([], [], traced.in_spec, traced.out_spec, names)
         entries = [ModuleCallEntry("", whole)]
         entries += [ModuleCallEntry(name) for name, _ in mod.named_modules() if name]
+        passing = set(traced.signature.non_persistent_buffers)
+        state = {name: tensor for name, tensor in tensors.items() if name not in passing}
+        constants = {**traced.constants, **{name: tensors[name] for name in tensors if name in passing}}
         return cls(
-            traced.graph, traced.signature, tensors, traced.constants, entries, (args, kwargs), traced.guards, _TRAINING
-        )
+            Module(), traced.graph, traced.signature, state, {}, entries, (args, kwargs), constants,
+            verifiers=[TrainingIRVerifier],
+        )  # fmt: skip
 
     # What there is
 
@@ -119,6 +122,27 @@ class ExportedProgram:
         return signature
 
     @property
+    def verifier(self) -> type[Verifier]:
+        """The rules of the first of its dialects."""
+        return self.verifiers[0]
+
+    @property
+    def dialect(self) -> str:
+        """``"TRAINING"``: operators as the program called them; ``"ATEN"``: taken apart, without writes."""
+        return self.verifier.dialect
+
+    def validate(self) -> None:
+        """Check that the graph follows the rules of its dialects, and agrees with its signature.
+
+        Raises
+        ------
+        torch._export.verifier.SpecViolationError
+            When it does not.
+        """
+        for verifier in self.verifiers:
+            verifier().check(self)
+
+    @property
     def tensor_constants(self) -> dict[str, Any]:
         """The tensors that are neither parameters nor part of the state dict."""
         return self.constants
@@ -136,7 +160,7 @@ class ExportedProgram:
     def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
         """Names and buffers."""
         for name in self.graph_signature.buffers:
-            yield name, self._tensors[name]
+            yield name, self.state_dict[name] if name in self.state_dict else self.constants[name]
 
     def buffers(self) -> Iterator[Tensor]:
         """The buffers."""
@@ -178,12 +202,9 @@ class ExportedProgram:
         """
         graph, signature = decomposed(self.graph_module, self.graph_signature, dict(decomp_table or {}))
         return ExportedProgram(
-            graph, signature, self._tensors, self._own_constants(), self.module_call_graph, self.example_inputs,
-            self._guards, _ATEN,
+            Module(), graph, signature, self.state_dict, self.range_constraints, self.module_call_graph,
+            self.example_inputs, self.constants, verifiers=[Verifier],
         )  # fmt: skip
-
-    def _own_constants(self) -> dict[str, Any]:
-        return {name: value for name, value in self.constants.items() if name not in self._tensors}
 
     def module(self, check_guards: bool = True) -> GraphModule:
         """A module that does what the exported one did, for arguments that the graph holds of.
@@ -202,15 +223,36 @@ class ExportedProgram:
 # Calling it
 
 
+def _arguments_of(program: ExportedProgram) -> list[tuple[str, Any]]:
+    """Of each leaf of the arguments: the text that reads it, and what it was when the program was exported."""
+    whole = program._whole()
+    args, kwargs = pytree.tree_unflatten(range(whole.in_spec.num_leaves), whole.in_spec)
+    names = whole.forward_arg_names or [f"args_{index}" for index in range(len(args))]
+    sources = [
+        source + pytree.keystr(path)
+        for source, value in [*zip(names, args, strict=False), *kwargs.items()]
+        for path, _ in pytree.tree_flatten_with_path(value)[0]
+    ]
+    specs = program.graph_signature.input_specs
+    values = [
+        spec.arg.value if isinstance(spec.arg, ConstantArgument) else node.meta["val"]
+        for spec, node in zip(specs, program.graph.find_nodes(op="placeholder"), strict=True)
+        if spec.kind is InputKind.USER_INPUT
+    ]
+    return list(zip(sources, values, strict=True))
+
+
 def _unlifted(program: ExportedProgram, check_guards: bool) -> GraphModule:
     """The graph as a module that holds the tensors."""
     root = Module()
-    values = {**program._tensors, **program._own_constants()}
+    for name, held in program.graph_module.named_children():
+        root.add_module(name, held)
+    values = {**program.state_dict, **program.constants}
     for name, value in values.items():
         _assign_attr(value, root, name)
     graph = _with_attributes(program, check_guards)
     if check_guards:
-        root._guards_fn = _Guards(program._guards)
+        root._guards_fn = _Guards(_arguments_of(program))
     whole = program._whole()
     names = whole.forward_arg_names or []
     graph._codegen = _PyTreeCodeGen(_PyTreeInfo(names, whole.in_spec, whole.out_spec))
@@ -218,9 +260,14 @@ def _unlifted(program: ExportedProgram, check_guards: bool) -> GraphModule:
     for node in made.graph.find_nodes(op="placeholder"):
         node.name = node.target  # a copy of a graph renames what is a function of Python's too
     made.recompile()
-    for name in values.keys() - program.state_dict.keys():
+    passing = set(program.graph_signature.non_persistent_buffers)
+    for name in program.constants:
         owner, _, own = name.rpartition(".")
-        made.get_submodule(owner)._non_persistent_buffers_set.add(own)
+        holder = made.get_submodule(owner)
+        if name in passing:
+            holder._non_persistent_buffers_set.add(own)
+        elif own in holder._buffers:
+            holder.__dict__[own] = holder._buffers.pop(own)  # a constant is an attribute like any other
     made.register_forward_pre_hook(_Structure(whole.in_spec), with_kwargs=True)
     made.train = made.eval = _refuse_mode  # type: ignore[method-assign, assignment]
     return made
@@ -304,9 +351,9 @@ class _Structure:
 class _Guards(Module):
     """Compares arguments with those that a program was exported with."""
 
-    def __init__(self, guards: list[tuple[str, str, Any]]) -> None:
+    def __init__(self, arguments: list[tuple[str, Any]]) -> None:
         super().__init__()
-        self._expected = [(source, _facts(leaf)) for _, source, leaf in guards]
+        self._expected = [(source, _facts(leaf)) for source, leaf in arguments]
 
     def forward(self, *leaves: Any) -> None:
         """Compare the leaves of the arguments.

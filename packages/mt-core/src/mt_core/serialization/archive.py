@@ -68,14 +68,23 @@ class ArchiveWriter:
         The top directory of all records.
     alignment
         Each record's bytes begin at a multiple of this, so that a mapped file can be used in place.
+    version
+        Name and content of the record that says the version of the format.
     """
 
-    def __init__(self, write: Callable[[Any], Any], archive_name: str, alignment: int = 64) -> None:
+    def __init__(
+        self,
+        write: Callable[[Any], Any],
+        archive_name: str,
+        alignment: int = 64,
+        version: tuple[str, bytes] = ("version", FORMAT_VERSION),
+    ) -> None:
         self._output = _Output(write)
         self._zip = zipfile.ZipFile(self._output, "w", zipfile.ZIP_STORED)  # type: ignore[call-overload]
         self._name = archive_name
         self._alignment = alignment
         self._checksum = 0
+        self._version = version
 
     def __enter__(self) -> ArchiveWriter:
         return self
@@ -86,6 +95,10 @@ class ArchiveWriter:
         else:
             self._output.abandon()
             self._zip.close()
+
+    def names(self) -> list[str]:
+        """Names of the records so far, without the top directory."""
+        return [info.filename[len(self._name) + 1 :] for info in self._zip.filelist]
 
     def write_record(self, name: str, data: Any) -> None:
         """Add a record of the bytes of `data`, a bytes-like object."""
@@ -113,7 +126,7 @@ class ArchiveWriter:
 
     def close(self) -> None:
         """Write the version, the content's identity, and the directory."""
-        self.write_record("version", FORMAT_VERSION)
+        self.write_record(*self._version)
         names = "\n".join(info.filename for info in self._zip.filelist)
         digest = int.from_bytes(hashlib.blake2b(names.encode(), digest_size=8).digest(), "little")
         self.write_record(".data/serialization_id", f"{digest:020d}{self._checksum:020d}".encode())
