@@ -389,3 +389,13 @@ def test_a_tangent_with_a_tangent_is_refused():
         dual = fw.make_dual(torch.ones(2), torch.ones(2))
         with pytest.raises(RuntimeError, match="itself has a forward gradient at the same level"):
             fw.make_dual(torch.ones(2), dual)
+
+
+def test_a_tangent_has_memory_of_the_extent_of_its_primal(level: int) -> None:
+    given = torch.ones(4)
+    made = fw.make_dual(torch.arange(6.0)[1:5].detach(), given)
+    fw.unpack_dual(made).tangent.mul_(2)
+    assert given.tolist() == [1] * 4
+    assert tangent(made.as_strided((6,), (1,), 0)) == [0, 2, 2, 2, 2, 0]
+    empty = torch.ones(0)
+    assert fw.unpack_dual(fw.make_dual(torch.ones(2)[1:1], empty)).tangent is empty

@@ -169,3 +169,24 @@ def test_in_place(dual: Any) -> None:
     for jvp in (lambda ctx, t: t * 2, lambda ctx, t: None):
         with pytest.raises(RuntimeError, match="An inplace custom Function is not modifying the forward mode"):
             function(forward, jvp)(dual * 1)
+
+
+def test_what_cannot_have_a_tangent_is_given_none_and_gives_none(dual: Any) -> None:
+    given: list[Any] = []
+
+    def jvp(ctx: Any, x_t: Any, y_t: Any) -> Any:
+        given.append(y_t)
+        return x_t, None
+
+    made = function(lambda ctx, x, y: (x.clone(), y.clone()), jvp)(dual, torch.tensor(3))
+    assert given == [None] and [tangent(t) for t in made] == [[1, 3], None]
+
+
+@pytest.mark.parametrize(("of_a_view", "what"), [(False, "the given grad input"), (True, "the same base as the given")])
+def test_the_tangent_of_a_view_is_a_view_of_the_same(of_a_view: bool, what: str, dual: Any) -> None:
+    def jvp(ctx: Any, t: Any) -> Any:
+        apart = t[:1].clone()
+        return apart.view_as(apart)
+
+    with pytest.raises(RuntimeError, match=f"but the jvp is not returning a view of {what}"):
+        function(lambda ctx, x: x[:1], jvp)(dual.view_as(dual) if of_a_view else dual)

@@ -228,3 +228,16 @@ def test_a_function_sees_the_level_that_it_is_checked_at():
 
     with pytest.raises(GradcheckError, match="Jacobian computed with forward mode mismatch"):
         gradcheck(wrong_at_a_level, (x,), check_forward_ad=True)
+
+
+def test_in_forward_mode_every_checked_input_is_dual_and_none_requires_grad() -> None:
+    seen = []
+
+    def function(x: Any, y: Any) -> Any:
+        if forward_ad._current_level >= 0:
+            seen.append([(t.requires_grad, forward_ad.unpack_dual(t).tangent is None) for t in (x, y)])
+        return x * y
+
+    x, y = (mt.rand(2, dtype=mt.float64).requires_grad_() for _ in range(2))
+    assert gradcheck(function, (x, y), check_forward_ad=True, check_undefined_grad=False)
+    assert seen and all(pair == [(False, False)] * 2 for pair in seen)

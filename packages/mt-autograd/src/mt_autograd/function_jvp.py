@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from mt_core.api import _functions as ops
 from mt_core.tensor import Tensor
 
+from .recording import DIFFERENTIABLE
 from .tangents import below, give, laid_out_as, refuse_other_shape, tangent_of
 
 __all__ = ["FunctionRun", "give_tangents"]
@@ -61,7 +62,7 @@ def give_tangents(cls: Any, run: FunctionRun, level: int) -> None:
 
 def _tangent_of_argument(arg: Any, level: int, materialize: bool) -> Any:
     tangent = tangent_of(arg, level)
-    if tangent is None and materialize and isinstance(arg, Tensor):
+    if tangent is None and materialize and isinstance(arg, Tensor) and arg._dtype in DIFFERENTIABLE:
         with below(level):
             return ops.zeros_like(arg)
     return tangent
@@ -96,7 +97,13 @@ def _give_result(run: FunctionRun, nr: int, tangent: Any, given: list[Any], leve
 
 
 def _refuse_no_view(tangent: Tensor, given: list[Any]) -> None:
-    if not any(tangent._base is t or t._base is not None and tangent._base is t._base for t in given):
+    """Refuse the tangent of a view that is no view of the argument's, or of what that is part of."""
+    if tangent._base is None:
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
         )
+    if not any(tangent._base is t or t._base is not None and tangent._base is t._base for t in given):
+        of_what = (
+            "the given grad input" if any(t._base is None for t in given) else "the same base as the given grad input"
+        )
+        raise RuntimeError(f"A custom Function is returning a view but the jvp is not returning a view of {of_what}.")

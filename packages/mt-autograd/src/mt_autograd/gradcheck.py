@@ -150,12 +150,12 @@ def gradgradcheck(
         gradients = [_random_gradient(outputs[i], gen_non_contig_grad_outputs) for i in checked]
     else:
         gradients = [g for g in _as_tuple(grad_outputs) if g is not None]
-    differentiable = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
+    differentiable = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
 
     def gradient_function(*args: Any) -> tuple[Tensor, ...]:
         values, given = args[: len(inputs)], args[len(inputs) :]
+        wanted = [values[i] if values[i].requires_grad else values[i].requires_grad_() for i in differentiable]
         results = _as_tuple(func(*values))
-        wanted = [x for x in values if isinstance(x, Tensor) and x.requires_grad]
         found = grad([results[i] for i in checked], wanted, given, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 

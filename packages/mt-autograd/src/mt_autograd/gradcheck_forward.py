@@ -52,8 +52,13 @@ class ForwardCheck:
         return [ops.zeros_like(y).detach() if t is None else t.detach() for y, t in found]
 
     def _dual_inputs(self, directions: Sequence[Tensor | None], level: int) -> list[Any]:
-        given = {id(x): d for x, d in zip(self.checked, directions, strict=True) if d is not None}
-        return [tangents.make_dual(x, given[id(x)], level) if id(x) in given else x for x in self.inputs]
+        given = dict(zip(map(id, self.checked), directions, strict=True))
+        duals = []
+        for x in self.inputs:
+            direction = given.get(id(x))
+            value = x.detach() if id(x) in given else x  # tangents are looked at, not recorded
+            duals.append(value if direction is None else tangents.make_dual(value, direction, level))
+        return duals
 
     def differences(self, x: Tensor, direction: Tensor) -> list[Tensor]:
         """The central differences of the outputs where one input moves along a direction."""
@@ -72,7 +77,7 @@ class ForwardCheck:
         """Per output the tangents and the differences along the directions of one input, a row for each direction."""
         rows = []
         for direction in directions:
-            only = [direction if x is other else None for other in self.checked]
+            only = [direction if x is other else ops.zeros_like(other).detach() for other in self.checked]
             rows.append((self.along(only), self.differences(x, direction)))
         for nr in range(len(rows[0][0]) if rows else 0):
             yield (

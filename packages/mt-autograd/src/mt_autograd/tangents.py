@@ -37,6 +37,7 @@ from weakref import ref
 from mt_core.autograd_state import AutogradState
 from mt_core.dispatch.dispatcher import register_layer
 from mt_core.dispatch.registry import overload
+from mt_core.hollow import is_hollow
 from mt_core.keys import CONJUGATE, FORWARD_GRAD, NEGATIVE, STRIDED
 from mt_core.state import tls
 from mt_core.tensor import Tensor
@@ -45,7 +46,7 @@ from mt_core.transforms.batched import hidden_from
 
 __all__ = [
     "below", "enter_level", "exit_level", "give", "give_all", "laid_out_as", "make_dual",
-    "refuse_other_shape", "tangent_of", "top_level", "unpack",
+    "refuse_other_shape", "stored_as", "tangent_of", "top_level", "unpack",
 ]  # fmt: skip
 
 _alias = overload("alias", "view")
@@ -215,7 +216,7 @@ def make_dual(primal: Tensor, tangent: Tensor, level: int) -> Tensor:
         dual = _alias.call(primal)
         if hidden_from(primal) - hidden_from(tangent):
             tangent = _zeros_like.call(primal, None, None, None, None, None) + tangent  # each lane may write to its own
-        laid_out_alike = laid_out_as(tangent, primal)
+        laid_out_alike = stored_as(laid_out_as(tangent, primal), primal)
     give(dual, laid_out_alike, level)
     return dual  # type: ignore[no-any-return]
 
@@ -247,6 +248,19 @@ def laid_out_as(tangent: Tensor, primal: Tensor) -> Tensor:
             laid_out = laid_out._neg_view()
         return laid_out.zero_().copy_(tangent)  # where indices share an element, each writes the same
     return tangent
+
+
+def stored_as(tangent: Tensor, primal: Tensor) -> Tensor:
+    """The tangent itself, or a copy in memory of the extent of its primal's, which ``as_strided`` may reach all of."""
+    if primal._cell is None and tangent._cell is None or is_hollow(primal) or is_hollow(tangent):
+        return tangent
+    if primal.shape != tangent.shape or primal._dtype is not tangent._dtype or primal._keys & _READ_OTHERWISE:
+        return tangent
+    size, offset = primal.untyped_storage().nbytes(), primal.storage_offset()
+    if not primal.numel() or size == tangent.untyped_storage().nbytes() and offset == tangent.storage_offset():
+        return tangent
+    memory = tangent.new_empty(size // primal._dtype.itemsize).zero_()
+    return memory.as_strided(primal.shape, primal.stride(), offset).copy_(tangent)
 
 
 def _has_strides_of(tangent: Tensor, primal: Tensor) -> bool:

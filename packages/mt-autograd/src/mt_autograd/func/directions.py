@@ -12,7 +12,7 @@ from mt_core.tensor import Tensor
 from mt_core.transforms.vmapping import vmap
 from mt_core.transforms.wrapped import lifted, unwrapped, wrapped
 
-from ..tangents import make_dual, unpack
+from ..tangents import make_dual, stored_as, unpack
 from .gradients import ArgNums, checked_tensors, chosen, only_tensors, pair_of, recorded, with_chosen
 from .jacobians import identity_blocks, jacrev
 from .levels import JvpInterpreter, inside
@@ -62,6 +62,7 @@ def jvp_by(
     _check_structures(structure, of_directions, points)
     _check_tensors(points, "primals")
     _check_tensors(directions, "tangents")
+    directions = [stored_as(*pair) for pair in zip(directions, points, strict=True)]
     with JvpInterpreter() as level:
         duals = tree_unflatten([_dual(*pair, level) for pair in zip(points, directions, strict=True)], structure)
         output = func(*(duals if argnums is None else with_chosen(inside(args, level), argnums, duals)))
