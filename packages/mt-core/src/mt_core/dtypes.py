@@ -242,12 +242,21 @@ def saturated(array: np.ndarray, target: np.dtype) -> np.ndarray:
     return np.asarray(np.clip(array, -448, 448))  # NumPy makes a number of what has no dimensions
 
 
+def refuse_others(function: str, **given: Any) -> None:
+    """Refuse arguments that are no dtypes, in PyTorch's words."""
+    for position, (name, value) in enumerate(given.items(), 1):
+        if not isinstance(value, dtype):
+            kind = type(value).__name__
+            raise TypeError(f"{function}(): argument '{name}' (position {position}) must be torch.dtype, not {kind}")
+
+
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that both promote to, as ``torch.promote_types``."""
     if type1 is type2:
         return type1
     found = _promotions.get((type1, type2))
     if found is None:
+        refuse_others("promote_types", type1=type1, type2=type2)
         found = _promotions[type1, type2] = _promote(type1, type2)
     return found
 

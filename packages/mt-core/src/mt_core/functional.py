@@ -57,7 +57,11 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 
 def _listed(tensors: tuple[Any, ...]) -> list[Any]:
-    return list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
+    given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
+    for i, t in enumerate(given):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
+    return given
 
 
 @overridable
@@ -164,9 +168,13 @@ def block_diag(*tensors: Any) -> Tensor:
 @overridable
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of one size, or of the given sizes."""
+    if isinstance(split_size_or_sections, Tensor) and split_size_or_sections.numel() == 1:
+        split_size_or_sections = int(split_size_or_sections)
+    if isinstance(split_size_or_sections, bool):
+        return tuple(ops.split(tensor, split_size_or_sections, dim))
     if isinstance(split_size_or_sections, int):
         return tuple(find_overload("split.Tensor").call(tensor, split_size_or_sections, dim))
-    return tuple(find_overload("split_with_sizes").call(tensor, tuple(int(n) for n in split_size_or_sections), dim))
+    return tuple(ops.split_with_sizes(tensor, split_size_or_sections, dim))
 
 
 @overridable_builtin

@@ -336,6 +336,8 @@ def _dtype_of_type(value: Any) -> tuple[dtype, str | None]:
         return value, None
     if value in (float, int, bool):
         return _as_dtype(value), None
+    if not isinstance(value, (str, type)):
+        raise TypeError("dtype must be a type, str, or dtype object")
     name = value if isinstance(value, str) else f"{value.__module__}.{value.__name__}"
     place, _, short = name.rpartition(".")
     where = place.removeprefix("torch.") if place.startswith("torch.") else None

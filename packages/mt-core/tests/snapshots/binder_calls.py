@@ -56,7 +56,48 @@ def calls(torch: Any) -> dict[str, Callable[[], Any]]:
         "full((2,))": lambda: torch.full((2,)),
         "topk(x)": lambda: torch.topk(x),
         "topk(x, 'a')": lambda: torch.topk(x, "a"),
-    }
+    } | {text: _evaluated(text, {"torch": torch, "x": x, "i": i}) for text in _TEXTS}
+
+
+def _evaluated(text: str, names: dict[str, Any]) -> Callable[[], Any]:
+    return lambda: eval(text, names)  # noqa: S307 - the texts below
+
+
+#: Lists with one wrong element, marks on arguments, the order in which signatures are listed.
+_TEXTS = (
+    "torch.flip(x, [0, 1.0])",
+    "torch.flip(x, [0.0])",
+    "torch.flip(x, [0, x])",
+    "torch.flip(x, [True])",
+    "torch.logsumexp(x, dim=[1.0])",
+    "torch.zeros([2, 1.0])",
+    "torch.zeros(2, 1.0)",
+    "torch.empty([2.0, 1])",
+    "x.permute(0, 1.0)",
+    "x.view([2, 3.0])",
+    "torch.sum(x, [0, 1.0])",
+    "torch.mean(x, [0, 1.0])",
+    "torch.split(x, [1, 1.0])",
+    "torch.split(x, True)",
+    "torch.hsplit(x, [0.5, 2])",
+    "torch.hsplit(x, (0.5,))",
+    "torch.tensor_split(x, [0.5, 2])",
+    "torch.histogram(x, 2, range=[0, 'x'])",
+    "torch.histogram(x, 'a')",
+    "torch.index_fill(x, 0, [0], 1.0)",
+    "torch.index_fill(x, True, torch.float32, None)",
+    "torch.rsub(x, 1.0, alpha='a')",
+    "torch.max(x, zeta=1, alpha_=2)",
+    "torch.max(x, 1.5)",
+    "torch.var(x, 0, 1, 2, 3)",
+    "torch.scatter(x, 1, i, x, reduce=1.0)",
+    "torch.repeat_interleave(x, 'a')",
+    "torch.narrow(x, 0, 0, 1.0)",
+    "torch.meshgrid(x, 1)",
+    "torch.broadcast_tensors(x, 1)",
+    "torch.promote_types(1, 2)",
+    "x.type(1)",
+)
 
 
 def refusal(call: Callable[[], Any]) -> list[str]:

@@ -158,11 +158,19 @@ _SINGLE: dict[str, Converter] = {
 }  # fmt: skip
 
 
+def _behind_the_first(value: Any, items: tuple[Any, ...]) -> Any:
+    """Elements of a list of integers of which some were rejected: a bool is one, but as the first."""
+    if items[0] is REJECTED or items[0].__class__ is not int:
+        return REJECTED
+    items = tuple([int(v) if v.__class__ is bool else item for v, item in zip(value, items, strict=True)])
+    return REJECTED if REJECTED in items else items
+
+
 def _list_of(item: Converter, size: int | None, expand: bool) -> Converter:
     def convert(value: Any) -> Any:
         if isinstance(value, (tuple, list)):
             items = tuple([item(v) for v in value])
-            return REJECTED if REJECTED in items else items
+            return items if REJECTED not in items else _behind_the_first(value, items)
         if expand:
             single = item(value)
             if single is not REJECTED:

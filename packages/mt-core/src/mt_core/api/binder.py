@@ -16,6 +16,7 @@ from ..overriding import handed_over, must_ask
 from ..schema import MISSING, Argument, Schema, Type
 from ..tensor_types import TENSORS
 from .arguments import REJECTED, converter, default_of, type_name, wrapping
+from .refusals import mismatch
 
 __all__ = ["bind_schema", "call_method", "call_method_as_given", "call_packet", "call_packet_as_given", "signatures_of"]
 
@@ -40,9 +41,9 @@ class Parameter:
         text = f"{type_name(self.argument)} {self.name}"
         if self.default is MISSING:
             return text
-        # ``float std=1`` is quoted as it is declared.
-        written = self.argument.default if self.argument.type == "float" else self.default
-        return f"{text} = {_default_text(written)}"
+        # ``float std=1`` and ``int[2] stride=1`` are quoted as they are declared.
+        as_declared = self.argument.type == "float" or self.argument.is_list
+        return f"{text} = {_default_text(self.argument.default if as_declared else self.default)}"
 
 
 def python_default(argument: Argument) -> Any:
@@ -51,6 +52,8 @@ def python_default(argument: Argument) -> Any:
 
 
 def _default_text(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return f"{{{','.join(map(str, value))}}}" if value else "None"
     return repr(value) if not isinstance(value, str) else f'"{value}"'
 
 
@@ -66,6 +69,9 @@ class Signature:
 
     `numbers` are tensor arguments that are numbers in this form, where PyTorch lists it as a signature of its own.
     """
+
+    #: Whether this is an order of arguments that PyTorch warns of.
+    is_old = False
 
     def __init__(
         self, overload: Overload, method: bool, numbers: frozenset[str] = frozenset(), takes_out: bool = True
@@ -218,6 +224,8 @@ class OldSignature(Signature):
 
     `order` are names of the schema's arguments; those that are not among them have their defaults.
     """
+
+    is_old = True
 
     def __init__(self, overload: Overload, method: bool, order: str) -> None:
         super().__init__(overload, method)
@@ -411,161 +419,6 @@ def bind_schema(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             f"{schema}"
         )
     return bound
-
-
-# Errors
-
-
-def mismatch(packet: Packet, forms: list[Signature], args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
-    """The TypeError for arguments that no overload takes; signatures in old orders go unmentioned."""
-    name = packet.name
-    signatures = [form for form in forms if not isinstance(form, OldSignature)]
-    if not signatures:
-        return TypeError(f"{name}() has no overload for this form of call")
-    count = len(args) + len(kwargs)
-    plausible = [s for s in signatures if s.fewest() <= count <= s.parameter_count()]
-    if len(forms) == 1 or len(plausible) == 1:
-        return _single_mismatch(name, plausible[0] if plausible else signatures[0], args, kwargs)
-    got = ", ".join([type(a).__name__ for a in args] + [f"{k}={type(kwargs[k]).__name__}" for k in sorted(kwargs)])
-    if len(signatures) == 1:
-        return _only_form_mismatch(name, signatures[0], args, kwargs, f"({got})")
-    lines = []
-    for signature in _in_quoted_order(signatures):
-        lines.append(f" * {signature}\n")
-        if count == signature.quoted_count():
-            lines.append(_why_not(signature, args, kwargs))
-    return TypeError(
-        f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{''.join(lines)}"
-    )
-
-
-def _only_form_mismatch(
-    name: str, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], got: str
-) -> TypeError:
-    """The error where one signature is quoted, and others, in orders of old, are not."""
-    unknown, marks = _marked(signature, args, kwargs)
-    if unknown:
-        text = f"got unrecognized keyword arguments: {', '.join(unknown)}"
-    else:
-        text = f"got {marks if len(args) + len(kwargs) == signature.quoted_count() else got}"
-        text += f", but expected {signature}"
-    return TypeError(f"{name}() received an invalid combination of arguments - {text}")
-
-
-def _in_quoted_order(signatures: list[Signature]) -> list[Signature]:
-    """The order of PyTorch's messages: as declared, but a form behind those whose arguments take more than its own."""
-    waiting, quoted = list(signatures), []
-    while waiting:
-        free = next((s for s in waiting if not any(_is_narrower(s, other) for other in waiting)), waiting[0])
-        waiting.remove(free)
-        quoted.append(free)
-    return quoted
-
-
-def _is_narrower(signature: Signature, other: Signature) -> bool:
-    """Whether arguments are as the other's, but for numbers in place of tensors, or lists of integers for one."""
-    kinds = [[_kind_of(p) for p in s.parameters] for s in (signature, other)]
-    pairs = list(zip(*kinds))
-    return (
-        len(kinds[0]) == len(kinds[1]) and kinds[0] != kinds[1]
-        and all(a == b or (a, b) in _NARROWER for a, b in pairs)
-    )  # fmt: skip
-
-
-#: Kinds of arguments: the first is quoted behind the second.
-_NARROWER = frozenset([("Scalar", "Tensor"), ("int[]", "int")])
-
-
-def _kind_of(parameter: Parameter) -> str:
-    return parameter.argument.type + "[]" * parameter.argument.is_list
-
-
-def _why_not(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    unknown, marks = _marked(signature, args, kwargs)
-    if unknown:
-        return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
-    return f"      didn't match because some of the arguments have invalid types: {marks}\n"
-
-
-def _marked(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[str], str]:
-    """(names that the signature has not, the types of the arguments, marked where they do not fit)."""
-    marks = []
-    for position, value in enumerate(args):
-        fits = position < len(signature.positional) and _looks_right(signature.positional[position], value)
-        text = type(value).__name__
-        marks.append(text if fits else f"!{text}!")
-    known = {p.name: p for p in signature.parameters}
-    unknown = [k for k in kwargs if k not in known]
-    for key in () if unknown else kwargs:
-        fits = _looks_right(known[key], kwargs[key])
-        marks.append(f"{key}={type(kwargs[key]).__name__}" if fits else f"!{key}={type(kwargs[key]).__name__}!")
-    return unknown, f"({', '.join(marks)}{', ' if kwargs else ''})"
-
-
-def _looks_right(parameter: Parameter, value: Any) -> bool:
-    """Whether PyTorch's message shows a value without marks; numbers always have them."""
-    return parameter.argument.type != "Scalar" and parameter.convert(value) is not REJECTED
-
-
-def _single_mismatch(name: str, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
-    most = len(signature.positional)
-    if len(args) > most and not signature.varargs:
-        if signature.method and most == 0:
-            return TypeError(f"TensorBase.{name}() takes no arguments ({len(args)} given)")
-        fewest = signature.required
-        plural = "s" if most != 1 else ""
-        if fewest < most:
-            return TypeError(f"{name}() takes from {fewest} to {most} positional arguments but {len(args)} were given")
-        was = "were" if len(args) != 1 else "was"
-        return TypeError(f"{name}() takes {most} positional argument{plural} but {len(args)} {was} given")
-    for position, parameter in enumerate(signature.parameters):
-        given_by_position = position < len(args) and not parameter.kwarg_only
-        if given_by_position and parameter.name in kwargs:
-            return TypeError(f"{name}() got multiple values for argument '{parameter.name}'")
-        value = args[position] if given_by_position else kwargs.get(parameter.name, MISSING)
-        if value is MISSING:
-            value = signature._second_name(parameter, kwargs)
-        if value is MISSING:
-            if parameter.default is MISSING:
-                return _missing_arguments(name, signature, position, kwargs)
-            continue
-        if value is None and parameter.default is None:
-            continue
-        if position == 0 and signature.varargs and type(value) is int:
-            value = args
-        if parameter.convert(value) is REJECTED:
-            return TypeError(_bad_argument(name, parameter, value, position if given_by_position else None))
-    if signature.is_factory and kwargs.get("requires_grad").__class__ not in _BOOL:
-        kind = type(kwargs["requires_grad"]).__name__
-        return TypeError(f"{name}(): argument 'requires_grad' must be bool, not {kind}")
-    for key in kwargs:
-        if all(key != p.name and key not in p.second_names for p in signature.parameters):
-            return TypeError(f"{name}() got an unexpected keyword argument '{key}'")
-    return TypeError(f"{name}() received an invalid combination of arguments")
-
-
-def _missing_arguments(name: str, signature: Signature, position: int, kwargs: dict[str, Any]) -> TypeError:
-    missing = [p.name for p in signature.positional[position:] if p.default is MISSING and p.name not in kwargs]
-    quoted = ", ".join(f'"{m}"' for m in missing)
-    return TypeError(f"{name}() missing {len(missing)} required positional arguments: {quoted}")
-
-
-def _bad_argument(name: str, parameter: Parameter, value: Any, position: int | None) -> str:
-    expected = type_name(parameter.argument)
-    if parameter.argument.is_list and parameter.argument.type != "Tensor" and isinstance(value, (tuple, list)):
-        for i, item in enumerate(value):
-            if converter_rejects(parameter, item):
-                return (
-                    f"{name}(): argument '{parameter.name}' must be {expected}, but found element of type "
-                    f"{type(item).__name__} at pos {i}"
-                )
-    where = f" (position {position + 1})" if position is not None else ""
-    return f"{name}(): argument '{parameter.name}'{where} must be {expected}, not {type(value).__name__}"
-
-
-def converter_rejects(parameter: Parameter, item: Any) -> bool:
-    """Whether one element of a list argument is unacceptable."""
-    return parameter.convert((item,)) is REJECTED
 
 
 Resolver.bind = staticmethod(bind_schema)  # type: ignore[assignment]

@@ -202,7 +202,9 @@ class ArchiveReader:
         try:
             return self._records[f"{self._name}/{name}"]
         except KeyError:
-            raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found. {_CORRUPT}") from None
+            raise RuntimeError(
+                f"PytorchStreamReader failed locating file {name}: file not found. {_CORRUPT} (record {name})"
+            ) from None
 
     def size(self, name: str) -> int:
         """Bytes of a record."""

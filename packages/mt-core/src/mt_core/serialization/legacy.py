@@ -57,13 +57,13 @@ def load_legacy(file: IO[bytes], reader: Reader) -> Any:
 
 
 def _check_header(file: IO[bytes], reader: Reader) -> None:
-    magic = reader.unpickle(file, _no_storage)
+    magic = reader.unpickle_header(file, _no_storage)
     if magic != MAGIC_NUMBER:
         raise RuntimeError(f"Invalid magic number; corrupt file? {_place(file)}")
-    version = reader.unpickle(file, _no_storage)
+    version = reader.unpickle_header(file, _no_storage)
     if version != PROTOCOL_VERSION:
         raise RuntimeError(f"Invalid protocol version: {_shown(version)} {_place(file)}")
-    reader.unpickle(file, _no_storage)
+    reader.unpickle_header(file, _no_storage)
 
 
 def _place(file: IO[bytes]) -> str:

@@ -40,6 +40,24 @@ class Reader:
         except pickle.UnpicklingError as error:
             raise explain(error) from None
 
+    def unpickle_header(self, file: IO[bytes], persistent_load: Any) -> Any:
+        """What a format itself writes as a pickle: numbers and dicts, never classes.
+
+        No code is run to find out whether a file has the format, even if it is trusted. A `pickle_module` of the
+        caller's is asked all the same, for it may have pickles that it alone reads.
+
+        Raises
+        ------
+        RuntimeError
+            If a trusted file has another pickle there, or none.
+        """
+        if self.weights_only or self.pickle_module is not pickle:
+            return self.unpickle(file, persistent_load)
+        try:
+            return WeightsUnpickler(file, persistent_load, "the file", **self._arguments).load()
+        except pickle.UnpicklingError as error:
+            raise RuntimeError(f"Invalid magic number; corrupt file? ({error})") from error
+
     def _trusted(self, file: IO[bytes], persistent_load: Any, record: str) -> Any:
         """What Python's own unpickler makes of the file."""
         start = file.tell()
