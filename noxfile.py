@@ -17,7 +17,7 @@ BASE = ("mt-core", "mt-autograd", "mt-backend-cpu", "mt-nn", "mt-library", "mind
 UNFINISHED = ("mt-backend-gpu", "mt-mindspore", "mt-backend-ascend")
 
 PYTORCH = "torch==2.13.0"
-TEST_TOOLS = ("hypothesis", "pytest", "pytest-timeout", "pytest-xdist")
+TEST_TOOLS = ("hypothesis", "pytest", "pytest-timeout", "pytest-xdist", "sympy")
 TRANSFORMERS = (
     "transformers==5.23.*; python_version >= '3.11'",
     "transformers==5.20.*; python_version < '3.11'",  # the last that supports Python 3.10

@@ -295,8 +295,8 @@ def test_copies_and_files():
 
 
 def test_what_is_not_there_is_refused_by_name():
-    with pytest.raises(NotImplementedError, match="shape_env"):
-        FakeTensorMode(shape_env=object())
+    with pytest.raises(AssertionError, match="cannot set both static_shapes and symbolic_context"):
+        FakeTensorMode().from_tensor(torch.ones(2), symbolic_context=object())
     with pytest.raises(AssertionError, match="must be 'meta', got cpu"):
         FakeTensor(FakeTensorMode(), torch.ones(2), "cpu")
 

@@ -234,7 +234,7 @@ def test_the_mode_of_fake_tensors_is_found():
 
 def test_what_is_not_there_is_refused_by_name():
     for options, text in (
-        ({"tracing_mode": "symbolic"}, "symbolic"), ({"pre_dispatch": True}, "pre_dispatch"),
+        ({"pre_dispatch": True}, "pre_dispatch"),
         ({"record_module_stack": True}, "record_module_stack"),
     ):  # fmt: skip
         with pytest.raises(NotImplementedError, match=text):

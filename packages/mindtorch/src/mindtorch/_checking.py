@@ -8,6 +8,7 @@ from typing import Any
 
 import mt_core.dtypes as _dtypes
 from mt_core import Tensor
+from mt_core.symbolic import SymBool
 
 __all__ = [
     "_check",
@@ -42,6 +43,8 @@ def _check_with(error_type: type[Exception], cond: bool, message: Message) -> No
             "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() to assert "
             "that all elements are true."
         )
+    if isinstance(cond, SymBool):
+        cond = cond.node.expect_true("", 0)
     if not isinstance(cond, bool):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
     if cond:

@@ -16,6 +16,7 @@ from .layout import broadcast_shapes as _broadcast_shapes
 from .overriding import overridable, overridable_builtin
 from .printing_cpp import text_of
 from .size import Size
+from .symbolic import SymInt
 from .tensor import Tensor
 
 __all__ = [
@@ -172,7 +173,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
         split_size_or_sections = int(split_size_or_sections)
     if isinstance(split_size_or_sections, bool):
         return tuple(ops.split(tensor, split_size_or_sections, dim))
-    if isinstance(split_size_or_sections, int):
+    if isinstance(split_size_or_sections, (int, SymInt)):
         return tuple(find_overload("split.Tensor").call(tensor, split_size_or_sections, dim))
     return tuple(ops.split_with_sizes(tensor, split_size_or_sections, dim))
 

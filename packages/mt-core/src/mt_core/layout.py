@@ -31,7 +31,10 @@ def broadcast_shapes(shapes: Sequence[Ints]) -> Ints:
             result = [1] * (len(shape) - len(result)) + result
         for i in range(1, len(shape) + 1):
             a, b = result[-i], shape[-i]
-            if a == b or b == 1:
+            if a.__class__ is int and a == 1:
+                result[-i] = b
+                continue
+            if b == 1 or a == b:
                 continue
             if a != 1:
                 raise RuntimeError(

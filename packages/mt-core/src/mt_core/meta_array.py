@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .symbolic import at_least_one
+
 __all__ = ["HollowArray", "MetaArray", "contiguous_strides"]
 
 
@@ -16,7 +18,7 @@ def contiguous_strides(shape: tuple[int, ...], itemsize: int = 1) -> tuple[int, 
     step = itemsize
     for size in reversed(shape):
         strides.append(step)
-        step *= size if size > 1 else 1
+        step *= (size if size > 1 else 1) if size.__class__ is int else at_least_one(size)
     return tuple(reversed(strides))
 
 

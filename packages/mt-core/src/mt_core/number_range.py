@@ -9,6 +9,7 @@ import numpy as np
 
 from . import dtypes
 from .dtypes import dtype
+from .symbolic import SYMBOLIC
 
 __all__ = ["INTEGERS", "check_data", "check_factor", "check_fill", "check_number", "check_width", "integers"]
 
@@ -62,6 +63,8 @@ def check_number(value: Any, d: dtype) -> None:
         In PyTorch's words.
     """
     check_width(value)
+    if isinstance(value, SYMBOLIC):
+        return  # no shape follows from it: whoever has the number asks again
     if d is dtypes.bool or isinstance(value, bool):
         return
     if isinstance(value, complex) and not d.is_complex:

@@ -11,11 +11,15 @@ from typing import Any
 
 from . import dtypes
 from .dtypes import dtype, promote_types
+from .symbolic import SYMBOLIC, SymBool, SymFloat, SymInt
 
 __all__ = [
     "ARITHMETIC", "BOOL", "COMPLEX_OF_REAL", "DIVISION", "FLOAT", "FLOAT_REAL", "KEEP", "Promotion", "REAL",
     "dtype_of_number", "result_type_of",
 ]  # fmt: skip
+
+
+_OF_SYMBOLS: dict[type, dtype] = {SymInt: dtypes.int64, SymBool: dtypes.bool}
 
 
 def dtype_of_number(value: Any) -> dtype:
@@ -32,6 +36,8 @@ def dtype_of_number(value: Any) -> dtype:
             if dtypes.get_default_dtype() is not dtypes.bfloat16
             else dtypes.complex64
         )
+    if isinstance(value, SYMBOLIC):
+        return dtypes.get_default_dtype() if isinstance(value, SymFloat) else _OF_SYMBOLS[type(value)]
     raise TypeError(f"expected a number, got {type(value).__name__}")
 
 

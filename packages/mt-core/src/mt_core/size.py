@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .symbolic import SymInt
+
 __all__ = ["Size"]
+
+
+#: Classes of what stays as it is.
+_SIZES = (int, SymInt)
 
 
 class Size(tuple[int, ...]):
@@ -18,7 +24,7 @@ class Size(tuple[int, ...]):
         for position, item in enumerate(items):
             if type(item) is not int and not hasattr(item, "__index__"):
                 raise TypeError(f"torch.Size() takes an iterable of 'int' (item {position} is '{type(item).__name__}')")
-        return tuple.__new__(cls, (item if type(item) is int else item.__index__() for item in items))
+        return tuple.__new__(cls, (item if type(item) in _SIZES else item.__index__() for item in items))
 
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(map(str, self))}])"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .meta_array import contiguous_strides
+from .symbolic import at_least_one
 
 if TYPE_CHECKING:
     from .dtypes import dtype
@@ -88,12 +89,10 @@ class View:
 
 def is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Whether strides (elements) lay `shape` out row-major; dimensions of size 1 may have any stride."""
-    if 0 in shape:
-        return True
     step = 1
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if size != 1:
-            if stride != step:
-                return False
-            step *= size
+        # Of symbolic sizes, what follows from their expressions is asked first: it needs no guard.
+        if stride != step and size != 1:
+            return 0 in shape
+        step *= size if size.__class__ is int else at_least_one(size)
     return True

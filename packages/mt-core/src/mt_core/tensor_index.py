@@ -18,6 +18,7 @@ from .dispatch.registry import overload
 from .keys import AUTOGRAD, BACKEND_MASK, CPU, FUNCTION_TRANSFORM, FUNCTIONALIZE, META, PYTHON, TRACING
 from .number_range import check_fill
 from .state import tls
+from .symbolic import SYMBOLIC, SymInt
 from .tensor import new_tensor
 from .tensor_types import TENSORS
 
@@ -174,6 +175,8 @@ def _as_value(view: Any, value: Any) -> Any:
     if value.__class__ in _NUMBERS:
         _check_unpacked(value)
         check_fill(value, d, 1)
+    if isinstance(value, SYMBOLIC):
+        return ops.full((), value, dtype=d, device=view.device)  # type: ignore[arg-type]
     if isinstance(value, (int, float, complex, np.number, np.bool_)):
         return from_data(value, view._dtype, view.device)
     raise TypeError(f"can't assign a {type(value).__name__} to a {view.type()}")
@@ -298,15 +301,15 @@ def _selected(view: Any, dim: int, item: Any, place: int) -> Any:
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
             f"(got {type(item).__name__})"
         )
-    index = item if item.__class__ is int else item.__index__()
+    index = item if item.__class__ is int or item.__class__ is SymInt else item.__index__()
     size = view._array.shape[dim]
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
     return _select[view._keys | tls.mode](view, dim, index)
 
 
-def _bound(value: Any) -> int | None:
-    if value is None or value.__class__ is int:
+def _bound(value: Any) -> Any:
+    if value is None or value.__class__ is int or value.__class__ is SymInt:
         return value
     if not hasattr(value, "__index__"):
         raise TypeError("slice indices must be integers or None or have an __index__ method")

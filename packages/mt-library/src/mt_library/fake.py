@@ -6,7 +6,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 __all__ = ["FakeImplCtx", "as_kernel", "fake_implementation", "get_ctx", "marked", "refusing_sizes"]
 
@@ -19,14 +19,17 @@ class FakeImplCtx:
     def __init__(self, operator: str) -> None:
         self._operator = operator
 
-    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> NoReturn:
-        """A size that depends on the data, which meta tensors do not have.
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> Any:
+        """A size that depends on the data: a symbol, under a mode of fake tensors with a ``ShapeEnv``.
 
         Raises
         ------
         RuntimeError
-            Always: there are no symbolic sizes. Under a mode of fake tensors, of the class that says so.
+            Without one. Under a mode of fake tensors, of the class that says so.
         """
+        new_size = getattr(_active, "new_size", None)
+        if new_size is not None:
+            return new_size(min=min, max=max)
         refusal = getattr(_active, "refusal", None)
         if refusal is not None:
             raise refusal
@@ -80,11 +83,17 @@ def fake_implementation(operator: Any) -> Callable[..., Any] | None:
 
 
 @contextlib.contextmanager
-def refusing_sizes(error: Exception) -> Iterator[None]:
-    """Inside of it, fake implementations are told of an error where they ask for a size that depends on the data."""
-    outer = getattr(_active, "refusal", None)
-    _active.refusal = error
+def refusing_sizes(error: Exception, new_size: Any = None) -> Iterator[None]:
+    """Inside of it, fake implementations are told of an error where they ask for a size that depends on the data.
+
+    Parameters
+    ----------
+    new_size
+        What makes such a size instead.
+    """
+    outer = getattr(_active, "refusal", None), getattr(_active, "new_size", None)
+    _active.refusal, _active.new_size = error, new_size
     try:
         yield
     finally:
-        _active.refusal = outer
+        _active.refusal, _active.new_size = outer

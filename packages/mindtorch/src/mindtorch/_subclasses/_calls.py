@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from mt_core import Tensor, pytree
@@ -22,6 +23,7 @@ from ._devices import on_meta, place_of
 from ._errors import DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException
 from ._fake import FakeTensor, fake_over, follow, stand_in
 from ._rules import LIFTING, refuse_elements
+from ._symbols import from_elements, without_symbolic_values
 
 __all__ = ["carry_out", "written_call"]
 
@@ -137,13 +139,19 @@ def _depends_on_elements(func: OpOverload) -> bool:
 
 def _without_elements(mode: Any, func: OpOverload, args: Any, kwargs: Any, place: Any) -> Any:
     """Described by a fake implementation of a library's, else by the meta device."""
+    env = mode.shape_env
+    if env is not None:
+        made = from_elements(mode, env, func, args, place)
+        if made is not None:
+            return made
     refuse_elements(func, args)
     operator = registrations.find(func.name()) if func.namespace != "aten" else None
     implementation = None if operator is None else fake_implementation(operator)
     if implementation is not None:
-        with mode, refusing_sizes(DynamicOutputShapeException(func)):
+        with mode, refusing_sizes(DynamicOutputShapeException(func), None if env is None else env.new_size):
             return implementation(*args, **kwargs)
-    return _StandIns(mode, func, place).call(args, kwargs)
+    with env.sizes_are_large() if env is not None else nullcontext():
+        return _StandIns(mode, func, place).call(args, kwargs)
 
 
 class _StandIns:
@@ -164,6 +172,7 @@ class _StandIns:
         """
         meta_args, meta_kwargs = pytree.tree_map_only(FakeTensor, self._stand_in, (args, kwargs))
         meta_args, meta_kwargs = on_meta(self.func, meta_args, meta_kwargs, bool(self.fakes))
+        meta_args, meta_kwargs = without_symbolic_values(self.func, meta_args, meta_kwargs)
         with self._in_kernel():
             result = self._run(meta_args, meta_kwargs)
         for written in _written(self.func, meta_args, meta_kwargs):

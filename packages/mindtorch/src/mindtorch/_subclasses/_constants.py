@@ -6,6 +6,7 @@ from typing import Any
 from weakref import ref
 
 from mt_core.block import block_of
+from mt_core.symbolic import is_symbolic
 from mt_core.tensor import Tensor
 from mt_core.tensor_types import tensors_in
 from mt_library.tags import Tag
@@ -19,7 +20,8 @@ _KNOWN = "fake tensors"
 
 def is_small(tensor: Any) -> bool:
     """Whether a tensor's elements may be kept: there is at most one, and it is there."""
-    return tensor.numel() <= _LIMIT and tensor.device.type == "cpu"
+    count = tensor.numel()
+    return not is_symbolic(count) and count <= _LIMIT and tensor.device.type == "cpu"
 
 
 def are_known(func: Any, fakes: list[Any], place: Any) -> bool:

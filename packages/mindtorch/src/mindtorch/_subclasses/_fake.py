@@ -23,6 +23,7 @@ from mt_core.meta_array import MetaArray
 from mt_core.meta_backend import MetaBackend
 from mt_core.printing import tensor_repr
 from mt_core.subclasses import subclass_keys
+from mt_core.symbolic import plain, plain_sizes, product, quotient
 from mt_core.tensor import Tensor, new_tensor
 from mt_library.ops import ops
 
@@ -42,6 +43,10 @@ class FakeArray(HollowArray):
     """What a fake tensor has in place of memory: a layout, and the device that it stands for."""
 
     __slots__ = ()
+
+    @property
+    def size(self) -> Any:
+        return product(self.shape)
 
     def elements_for(self, use: str) -> NoReturn:
         """Refuse to have elements read.
@@ -64,7 +69,8 @@ class _FakeMemory(MetaBackend):
         self, owner: MetaArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType
     ) -> FakeArray:
         size = dtype.itemsize
-        return FakeArray(shape, dtype, tuple(step // size for step in strides), offset // size, self.on)
+        steps = plain_sizes([step // size for step in strides])
+        return FakeArray(plain_sizes(shape), dtype, steps, plain(offset // size), self.on)
 
 
 class FakeTensor(Tensor):
@@ -161,6 +167,13 @@ class FakeTensor(Tensor):
         )
         return 0
 
+    def stride(self, dim: int | None = None) -> Any:
+        """Steps between neighbours along each dimension (or one), in elements."""
+        array = self._array
+        if dim is not None:
+            return super().stride(dim)
+        return tuple([quotient(step, array.itemsize) for step in array.strides])
+
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return tensor_repr(self, "..." if tensor_contents is None else tensor_contents)
 
@@ -212,8 +225,9 @@ def fake_over(elem: Tensor, mode: Any, on: Device, constant: Tensor | None = Non
     """A fake tensor of a mode, with the layout of a meta tensor, on its memory; without history."""
     keys = subclass_keys(FakeTensor) | elem._keys & _TAKEN
     made: FakeTensor = hollow_tensor(
-        FakeTensor, tuple(elem.shape), elem._dtype, on, keys, elem.stride(), elem.storage_offset(), FakeArray
-    )
+        FakeTensor, plain_sizes(elem.shape), elem._dtype, on, keys, plain_sizes(elem.stride()),
+        plain(elem.storage_offset()), FakeArray,
+    )  # fmt: skip
     share_block(made, elem)
     block = block_of(made)
     if not isinstance(block.backend, _FakeMemory):
@@ -246,8 +260,8 @@ def _lie_on_its_block(fake: FakeTensor, elem: Tensor, place: Device) -> None:
     if not isinstance(block.backend, _FakeMemory):
         block.backend = _FakeMemory(place)
     array, size = elem._array, elem._dtype.itemsize
-    strides = tuple(step // size for step in array.strides)
-    fake._array = FakeArray(array.shape, elem._dtype, strides, array.offset // size, place)
+    strides = plain_sizes([step // size for step in array.strides])
+    fake._array = FakeArray(plain_sizes(array.shape), elem._dtype, strides, plain(array.offset // size), place)
 
 
 def fakes_among(values: Any) -> Iterable[FakeTensor]:

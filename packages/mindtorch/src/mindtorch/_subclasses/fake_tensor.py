@@ -21,7 +21,7 @@ from ._errors import (
     UnsupportedOperatorException,
 )
 from ._fake import FakeTensor
-from .meta_utils import FakeTensorConverter
+from .meta_utils import FakeTensorConverter, SymbolicLayouts
 
 __all__ = [
     "DataDependentOutputException", "DynamicOutputShapeException", "FakeCopyMode", "FakeTensor",
@@ -47,6 +47,10 @@ class FakeTensorMode(TorchDispatchMode):
     allow_fallback_kernels
         Kept for who reads it: no operator is run on real tensors to see what it gives, whatever it says. Those of
         libraries that have no fake implementation are refused.
+    shape_env
+        A `torch.fx.experimental.symbolic_shapes.ShapeEnv`: the sizes of fake tensors of real ones are its symbols.
+    static_shapes
+        They are numbers all the same; the default without a `shape_env`.
     """
 
     _mode_key = _TorchDispatchModeKey.FAKE
@@ -55,12 +59,10 @@ class FakeTensorMode(TorchDispatchMode):
         self, *, allow_fallback_kernels: bool = True, allow_non_fake_inputs: bool = False, shape_env: Any = None,
         static_shapes: bool | None = None, export: bool = False,
     ) -> None:  # fmt: skip
-        if shape_env is not None or static_shapes is False:
-            raise NotImplementedError("FakeTensorMode(shape_env): sizes are numbers, and no symbols")
         self.allow_fallback_kernels = allow_fallback_kernels
         self.allow_non_fake_inputs = allow_non_fake_inputs
-        self.static_shapes = True
-        self.shape_env = None
+        self.static_shapes = shape_env is None if static_shapes is None else static_shapes
+        self.shape_env = shape_env
         self.export = export
         #: While it is set, fake tensors of this mode say that they are on the meta device.
         self.in_kernel_invocation = False
@@ -83,10 +85,28 @@ class FakeTensorMode(TorchDispatchMode):
         """The fake tensor of a real one, the same each time as long as it is in use.
 
         Views become views of the fake tensor of their base, and parameters count as such; ``grad`` comes along.
+
+        Parameters
+        ----------
+        static_shapes
+            Its sizes are numbers, whatever the mode says.
+        source
+            Where the tensor can be read, which names its symbols (`torch._dynamo.source`).
+        symbolic_context
+            Which of its sizes are symbols; those that are not 0 or 1, unless it says otherwise.
+
+        Raises
+        ------
+        AssertionError
+            For a symbolic context where sizes are numbers.
         """
-        if symbolic_context is not None or static_shapes is False:
-            raise NotImplementedError("FakeTensorMode.from_tensor: sizes are numbers, and no symbols")
-        return self.fake_tensor_converter.from_real_tensor(self, tensor)
+        static = self.static_shapes if static_shapes is None else static_shapes
+        if static and symbolic_context is not None:
+            raise AssertionError("cannot set both static_shapes and symbolic_context")
+        if static or self.shape_env is None:
+            return self.fake_tensor_converter.from_real_tensor(self, tensor)
+        layout = SymbolicLayouts(self.shape_env, source, symbolic_context)
+        return self.fake_tensor_converter.from_real_tensor(self, tensor, layouts=layout)
 
     def replace_loaded(self, tensor: Tensor) -> Any:
         """The fake tensor in place of one from a file."""

@@ -20,6 +20,7 @@ from mt_core.python_dispatch import has_handler, without_modes
 from mt_core.tensor import new_tensor
 
 from .._C._functions import DelayedError
+from .._sources import AttrSource
 from ..utils._python_dispatch import is_traceable_wrapper_subclass, transform_subclass
 from ._constants import remember
 from ._devices import normalized
@@ -56,21 +57,23 @@ class MetaConverter:
     def __init__(self) -> None:
         self.storage_memo: WeakValueDictionary[int, Block] = WeakValueDictionary()
 
-    def elem_of(self, real: Tensor) -> Tensor:
+    def elem_of(self, real: Tensor, layouts: SymbolicLayouts | None = None) -> Tensor:
         """A meta tensor of the layout of a real one, on the block that stands for its memory."""
         size = real._dtype.itemsize
-        strides = tuple(step * size for step in real.stride())
-        array = MetaArray(tuple(real.shape), real._dtype.numpy_dtype, strides, real.storage_offset() * size)
+        shape, steps, offset = _layout_of(real) if layouts is None else layouts.of(real)
+        strides = tuple(step * size for step in steps)
+        array = MetaArray(shape, real._dtype.numpy_dtype, strides, offset * size)
         elem = new_tensor(array, real._dtype, META | real._keys & _KEPT)
         cell = elem._cell = Cell(elem)
-        self._block_for(real).enter(cell)
+        self._block_for(real, array, layouts).enter(cell)
         return elem
 
-    def _block_for(self, real: Tensor) -> Block:
+    def _block_for(self, real: Tensor, array: MetaArray, layouts: SymbolicLayouts | None) -> Block:
         block = block_of(real)
         found = self.storage_memo.get(id(block))
         if found is None or found.attributes["stands for"]() is not block:
-            found = Block(MetaArray((block.nbytes,), uint8.numpy_dtype), meta, META)
+            nbytes = block.nbytes if layouts is None else layouts.nbytes_of(block, array)
+            found = Block(MetaArray((nbytes,), uint8.numpy_dtype), meta, META)
             found.attributes["stands for"] = ref(block)
             self.storage_memo[id(block)] = found
         return found
@@ -92,8 +95,15 @@ class FakeTensorConverter:
         self.meta_converter = MetaConverter()
         self.tensor_memo: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
-    def from_real_tensor(self, fake_mode: Any, t: Tensor, make_constant: bool = False) -> Any:
+    def from_real_tensor(
+        self, fake_mode: Any, t: Tensor, make_constant: bool = False, *, layouts: SymbolicLayouts | None = None
+    ) -> Any:
         """The fake tensor of a real one, which it has a `constant` of if so asked.
+
+        Parameters
+        ----------
+        layouts
+            Gives it a symbolic layout.
 
         Raises
         ------
@@ -104,7 +114,7 @@ class FakeTensorConverter:
         if known is not None:
             return known
         with without_modes():
-            made = self._converted(fake_mode, t)
+            made = self._converted(fake_mode, t, layouts)
         if make_constant:
             remember(made, t)
         return self._entered(t, made)
@@ -124,36 +134,89 @@ class FakeTensorConverter:
         self.tensor_memo[id(t)] = made
         return made
 
-    def _converted(self, mode: Any, t: Tensor) -> Any:
+    def _converted(self, mode: Any, t: Tensor, layouts: SymbolicLayouts | None) -> Any:
         if is_traceable_wrapper_subclass(t):
-            return transform_subclass(t, lambda name, part: self.from_real_tensor(mode, part))
+            return _converted_parts(self, mode, t, layouts)
         if is_hollow(t) and not isinstance(t, FakeTensor) or has_handler(type(t)) and not isinstance(t, FakeTensor):
             raise UnsupportedFakeTensorException(f"no fake tensor can stand for a {type(t).__name__} of this kind")
-        made = self._view(mode, t) if t._base is not None else self._base(mode, t)
+        made = self._view(mode, t, layouts) if t._base is not None else self._base(mode, t, layouts)
         if getattr(t, "_is_param", False) or _is_parameter(t):
             made._is_param = True
         if t.is_leaf and t.grad is not None:
-            made.grad = self.from_real_tensor(mode, t.grad)
+            made.grad = self.from_real_tensor(mode, t.grad, layouts=layouts and layouts.part("grad"))
         return made
 
-    def _base(self, mode: Any, t: Tensor) -> Any:
-        made = fake_over(self.meta_converter.elem_of(t), mode, normalized(t.device))
+    def _base(self, mode: Any, t: Tensor, layouts: SymbolicLayouts | None) -> Any:
+        made = fake_over(self.meta_converter.elem_of(t, layouts), mode, normalized(t.device))
         if not t._keys & AUTOGRAD:
             return made
         made._set_requires_grad(True)
         return made if t.is_leaf else _with_history(made)
 
-    def _view(self, mode: Any, t: Tensor) -> Any:
+    def _view(self, mode: Any, t: Tensor, layouts: SymbolicLayouts | None) -> Any:
         """A view of the fake tensor of the base, with the history that a view of it has."""
-        base = self.from_real_tensor(mode, t._base)  # type: ignore[arg-type]
+        base = self.from_real_tensor(mode, t._base, layouts=layouts and layouts.part("_base"))  # type: ignore[arg-type]
         recorded = t._keys & AUTOGRAD and not t.is_leaf
         if recorded and t._dtype is base._dtype and not t._keys & (CONJUGATE | NEGATIVE):
             with enable_grad(), mode:
-                return base.as_strided(t.size(), t.stride(), t.storage_offset())
-        made = link_view(fake_over(self.meta_converter.elem_of(t), mode, normalized(t.device)), base)
+                return base.as_strided(*(_layout_of(t) if layouts is None else layouts.of(t)))
+        made = link_view(fake_over(self.meta_converter.elem_of(t, layouts), mode, normalized(t.device)), base)
         if t._keys & AUTOGRAD:
             made._set_requires_grad(True)
         return made
+
+
+class SymbolicLayouts:
+    """Makes the sizes, strides and offset of a tensor symbols of a `ShapeEnv`.
+
+    Parameters
+    ----------
+    source
+        Where the tensor can be read; None for a tensor that nobody knows how to read.
+    context
+        Which of its sizes become symbols; None for what was marked on the tensor, and the usual rule.
+    """
+
+    def __init__(self, env: Any, source: Any, context: Any) -> None:
+        self.env = env
+        self.source = env.unknown_source() if source is None else source
+        self.context = context
+
+    def of(self, real: Tensor) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
+        """(shape, strides, offset) in elements."""
+        made = self.env.create_symbolic_sizes_strides_storage_offset(
+            real, self.source, symbolic_context=self.context
+        )  # fmt: skip
+        return made  # type: ignore[no-any-return]
+
+    def part(self, member: str) -> SymbolicLayouts:
+        """Those of a tensor that is an attribute of it: the context says what its base is like, gradients are alike."""
+        context = self.context if member == "grad" else getattr(self.context, "view_base_context", None)
+        return SymbolicLayouts(self.env, AttrSource(self.source, member), context)
+
+    def nbytes_of(self, block: Block, array: MetaArray) -> Any:
+        """How many bytes memory has: those up to the end of the tensor on it, else a symbol of their own."""
+        end = array.offset + array.extent()
+        if self.env.in_example(end) == block.nbytes:
+            return end
+        return self.env.symbol_of_memory(block.nbytes, self.source)
+
+
+def _layout_of(real: Tensor) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
+    return tuple(real.shape), tuple(real.stride()), real.storage_offset()
+
+
+def _converted_parts(converter: FakeTensorConverter, mode: Any, t: Tensor, layouts: SymbolicLayouts | None) -> Any:
+    """A tensor that is made of others, of the fake tensors of these.
+
+    Raises
+    ------
+    NotImplementedError
+        For a symbolic layout.
+    """
+    if layouts is not None:
+        raise NotImplementedError(f"symbolic sizes of a {type(t).__name__}, which is made of other tensors")
+    return transform_subclass(t, lambda name, part: converter.from_real_tensor(mode, part))
 
 
 def _is_parameter(t: Tensor) -> bool:

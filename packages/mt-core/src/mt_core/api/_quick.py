@@ -10,6 +10,7 @@ from ..keys import CPU
 from ..overriding import Overridden, Unanswered, handed_over, handed_over_from_python, is_overridden, must_ask
 from ..size import Size
 from ..state import tls
+from ..symbolic import SYMBOLIC
 from ..tensor_types import TENSORS
 
 __all__ = [
@@ -22,6 +23,12 @@ NUMBERS = frozenset((bool, int, float, complex))
 
 #: Packet -> function of (tensor on the right, number on the left), from `mt_core.api.reflected`, which stands above.
 REFLECTED: dict[str, Callable[[Any, Any], Any]] = {}
+
+#: Methods of right operands -> packet, for symbolic numbers on the left.
+_RIGHT_OPERANDS = {
+    "__rsub__": "rsub", "__rtruediv__": "div", "__rfloordiv__": "floor_divide", "__rmod__": "remainder",
+    "__rpow__": "pow", "__rlshift__": "bitwise_left_shift", "__rrshift__": "bitwise_right_shift",
+}  # fmt: skip
 
 _SEQUENCES = frozenset((tuple, list, Size))
 
@@ -87,6 +94,11 @@ def operator_fallback(told: Any, self: Any, other: Any, name: str, in_python: bo
             return NotImplemented
     import numpy as np  # lazy: of all operands, only these need it
 
+    if isinstance(other, SYMBOLIC):
+        if told.__name__ != name:
+            return told(self, other)
+        formula = REFLECTED.get(_RIGHT_OPERANDS.get(name, ""))
+        return NotImplemented if formula is None else formula(self, other)
     if isinstance(other, (int, float, complex, np.number, np.bool_)):
         number = other.item() if isinstance(other, np.generic) else _plain_number(other)
         return getattr(self, name)(number)

@@ -15,6 +15,7 @@ from ..keys import CPU
 from ..number_range import check_width
 from ..random import Generator
 from ..schema import MISSING, Argument
+from ..symbolic import SYMBOLIC, SymBool, SymFloat, SymInt, plain
 from ..tensor import new_tensor
 from ..tensor_types import TENSORS
 
@@ -25,6 +26,8 @@ class _Rejected:
     def __repr__(self) -> str:
         return "REJECTED"
 
+
+_SYMBOLIC_REALS = (SymInt, SymFloat)
 
 #: What a converter returns for a value that its type does not accept.
 REJECTED: Any = _Rejected()
@@ -51,7 +54,7 @@ def _tensor(value: Any) -> Any:
 def _tensor_or_number(value: Any) -> Any:
     if value.__class__ in TENSORS or isinstance(value, (int, float, complex)):
         return value
-    return _number_like(value)
+    return plain(value) if value.__class__ in SYMBOLIC else _number_like(value)
 
 
 def _number_like(value: Any) -> Any:
@@ -79,6 +82,8 @@ def wrapping(convert: Converter) -> Converter:
 def _int(value: Any) -> Any:
     if value.__class__ is int:
         return value
+    if value.__class__ is SymInt:
+        return plain(value)
     if isinstance(value, (bool, float, complex, str)) or value is None:
         return REJECTED
     if _is_tensor(value):
@@ -92,6 +97,9 @@ def _float(value: Any) -> Any:
         return value
     if isinstance(value, (int, float)):
         return float(value)
+    if value.__class__ in _SYMBOLIC_REALS:
+        known = plain(value)
+        return known if known is value else float(known)
     if _is_tensor(value):
         return value.item() if _scalar_tensor(value, "if") and not value._dtype.is_complex else REJECTED
     found = _number_like(value)
@@ -102,6 +110,8 @@ def _number(value: Any) -> Any:
     if isinstance(value, (int, float, complex)):
         check_width(value)
         return value
+    if value.__class__ in SYMBOLIC:
+        return plain(value)
     if _is_tensor(value):
         return value.item() if _scalar_tensor(value, "if") else REJECTED
     return _number_like(value)
@@ -110,6 +120,8 @@ def _number(value: Any) -> Any:
 def _bool(value: Any) -> Any:
     if value.__class__ is bool:
         return value
+    if value.__class__ is SymBool:
+        return bool(value)
     found = _number_like(value)
     return found if isinstance(found, bool) else REJECTED
 

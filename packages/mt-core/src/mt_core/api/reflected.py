@@ -29,6 +29,7 @@ def _as_tensor(self: Any, number: Any) -> Any:
 
 #: Packet -> function of (tensor on the right, number or tensor on the left).
 FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
+    "rsub": lambda self, other: ops.rsub(self, other),
     "div": _quotient,
     "floor_divide": _floor_quotient,
     "remainder": lambda self, other: ops.remainder(other, self),

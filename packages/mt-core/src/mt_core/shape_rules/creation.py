@@ -10,12 +10,13 @@ from .. import dtypes
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..number_range import check_factor
 from ..spec import Spec
+from ..symbolic import SymFloat, SymInt
 
 
 def _arange_dtype(requested: Any, *numbers: Any) -> Any:
     if requested is not None:
         return requested
-    return dtypes.get_default_dtype() if any(isinstance(n, float) for n in numbers) else dtypes.int64
+    return dtypes.get_default_dtype() if any(isinstance(n, (float, SymFloat)) for n in numbers) else dtypes.int64
 
 
 @shape_rule("arange.start_step")
@@ -24,13 +25,18 @@ def arange_step(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device
     d = _arange_dtype(dtype, start, end, step)
     check_range(start, end, step, "lower")
     if d is dtypes.int64:
-        start, end, step = int(start), int(end), int(step)
+        start, end, step = map(_whole, (start, end, step))
         if step == 0:
             raise ValueError("step must be nonzero")
-    exact = all(isinstance(n, int) for n in (start, end, step))
+    exact = all(isinstance(n, (int, SymInt)) for n in (start, end, step))
     _check_factors(d, start, end, step)
     count = -((start - end) // step) if exact else math.ceil((end - start) / step)
     return Spec((count,), d)
+
+
+def _whole(number: Any) -> Any:
+    """A number cut off to an integer; a symbolic one stays symbolic."""
+    return math.trunc(number) if isinstance(number, (SymInt, SymFloat)) else int(number)
 
 
 def _check_factors(d: dtypes.dtype, *numbers: Any) -> None:
@@ -70,7 +76,7 @@ def inclusive(start: Any, end: Any, step: Any, dtype: Any) -> Spec:
     d = dtype or dtypes.get_default_dtype()
     check_range(start, end, step, "lower")
     if d.is_integral:
-        start, end, step = int(start), int(end), int(step)
+        start, end, step = map(_whole, (start, end, step))
         if step == 0:
             raise RuntimeError("step must be nonzero")
     _check_factors(d, start, end, step)

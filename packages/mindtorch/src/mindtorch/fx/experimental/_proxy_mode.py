@@ -8,6 +8,7 @@ from typing import Any
 
 from mt_core import Tensor, pytree
 from mt_core.python_dispatch import has_handler, mode_of_kind, pop_mode_of_kind, push_dispatch_mode, without_modes
+from mt_core.symbolic import is_symbolic
 from mt_library.higher_order import HigherOrderOperator
 from mt_library.ops import ops
 from mt_library.tags import Tag
@@ -73,6 +74,10 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     def is_infra_mode(cls) -> bool:
         """One of PyTorch's own, which stand below all others."""
         return True
+
+    def note_symbolic(self, function: Any, args: tuple[Any, ...], made: Any) -> None:
+        """Note what makes a symbolic number, for when it is used."""
+        self.tracer.symbolic_slots.note(function, args, made)
 
     def __enter__(self) -> ProxyTorchDispatchMode:
         replaced = get_innermost_proxy_mode()
@@ -154,7 +159,7 @@ def _written(mode: ProxyTorchDispatchMode, func: Any, args: Any, kwargs: Any, te
                 "likely that this is caused by data-dependent control flow or similar.  It may be possible to trace "
                 "this with dynamic shapes; try setting tracing_mode='symbolic' in your make_fx call."
             )
-    proxy_args, proxy_kwargs = pytree.tree_map_only(Tracked, lambda t: t.proxy, known)
+    proxy_args, proxy_kwargs = pytree.tree_map_only(Tracked, lambda t: t.proxy, tracer.symbolic_slots.arguments(known))
     lifted = func is ops.aten.lift_fresh.default
     func = ops.aten.lift_fresh_copy.default if lifted else func
     name = tracer.graph._target_to_str(func.overloadpacket.__name__)
@@ -173,7 +178,7 @@ def _computed(func: Any, known: Any) -> Any:
 def _constant_of(func: Any, args: Any, out: Any, known: Any, lifted: bool, all_known: bool) -> Any:
     """The elements of a result, where they are few and known: of Python data, and of what is computed from it."""
     results = [t for t in pytree.tree_leaves(out) if isinstance(t, Tensor)]
-    if any(t.numel() > _LIMIT for t in results):
+    if any(is_symbolic(t.numel()) or t.numel() > _LIMIT for t in results):
         return None
     if lifted:
         with without_modes():

@@ -10,10 +10,12 @@ from mt_core import Tensor, pytree
 from mt_core.api import _functions as ops
 from mt_core.autograd_state import no_grad
 from mt_core.python_dispatch import without_modes
+from mt_core.symbolic import has_symbols, is_symbolic
 
 from ..._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from ..passes.shape_prop import _extract_tensor_metadata
 from ..proxy import Proxy
+from ._symbolic_slots import note_layout
 
 __all__ = [
     "Tracked", "get_proxy_slot", "has_proxy_slot", "set_meta", "set_proxy_slot", "track_tensor", "track_tensor_tree",
@@ -63,7 +65,9 @@ def set_meta(proxy: Proxy, value: Any) -> Proxy:
     with without_modes(), no_grad():
         proxy.node.meta["val"] = _described(value)
     if isinstance(value, Tensor):
-        proxy.node.meta["tensor_meta"] = _extract_tensor_metadata(value)
+        # The formats of symbolic sizes would have to be guarded.
+        has_numbers = not has_symbols((*value.shape, *value.stride()))
+        proxy.node.meta["tensor_meta"] = _extract_tensor_metadata(value, has_numbers)
     return proxy
 
 
@@ -88,6 +92,9 @@ def _empty_like(value: Tensor) -> FakeTensor:
 def track_tensor(tensor: Tensor, proxy: Proxy, *, constant: Tensor | None, tracer: Any) -> None:
     """Have a tracer know a tensor by a proxy."""
     set_proxy_slot(tensor, tracer, Tracked(proxy, constant))
+    slots = getattr(tracer, "symbolic_slots", None)
+    if slots is not None and isinstance(tensor, FakeTensor):
+        note_layout(slots, tensor, proxy)
 
 
 def track_tensor_tree(inner_res: Any, proxy_res: Any, *, constant: Any, tracer: Any) -> Any:
@@ -112,3 +119,5 @@ def _track(value: Any, proxy: Any, constant: Any, tracer: Any) -> None:
         raise NotImplementedError(f"results of the class {type(value).__name__} cannot be traced")
     elif isinstance(proxy, Proxy) and value is not None:
         set_meta(proxy, value)
+        if is_symbolic(value) and tracer is not None:
+            tracer.symbolic_slots.enter(value, proxy)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from mt_core import Tensor, pytree
+from mt_core.symbolic import SYMBOLIC, is_symbolic
 from mt_nn import Module, Parameter
 
 from ..._guards import detect_fake_mode
 from ..._higher_order_ops._tracing import traced
+from ..._sources import ConstantSource
 from ..._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from ...amp.autocast_mode import is_autocast_cache_enabled, set_autocast_cache_enabled
 from ...utils.weak import WeakTensorKeyDictionary
@@ -38,6 +41,7 @@ from ._proxy_slots import (
     track_tensor,
     track_tensor_tree,
 )
+from ._symbolic_slots import SymbolicSlots
 
 __all__ = [
     "DecompositionInterpreter", "ProxyTorchDispatchMode", "PythonKeyTracer", "decompose", "disable_autocast_cache",
@@ -62,6 +66,7 @@ class PythonKeyTracer(Tracer):
     def __init__(self) -> None:
         super().__init__(autowrap_modules=())
         self.tensor_tracker = WeakTensorKeyDictionary()
+        self.symbolic_slots = SymbolicSlots(self)
         self.root = Module()
 
     def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -81,7 +86,9 @@ class PythonKeyTracer(Tracer):
         return super().create_arg(a)
 
     def unwrap_proxy(self, e: Any) -> Any:
-        """The proxy of a tensor that is known; anything else as it is."""
+        """The proxy of a tensor or symbolic number that is known; anything else as it is."""
+        if is_symbolic(e):
+            return self.symbolic_slots.proxy_of(e)
         return get_proxy_slot(e, self, e, lambda tracked: tracked.proxy) if isinstance(e, Tensor) else e
 
 
@@ -90,6 +97,9 @@ def dispatch_trace(
 ) -> GraphModule:
     """The module of the graph that a tracer makes of a function."""
     graph = tracer.trace(root, concrete_args)  # type: ignore[arg-type]
+    slots = getattr(tracer, "symbolic_slots", None)
+    if slots is not None:
+        slots.erase_unused()
     name = type(root).__name__ if isinstance(root, Module) else root.__name__
     return GraphModule(tracer.root, graph, name)
 
@@ -103,7 +113,7 @@ def _wrapped(f: Callable[..., Any], tensors: tuple[Any, ...], tracer: PythonKeyT
         with disable_proxy_modes_tracing():
             track_tensor_tree(flat_tensors, flat_proxies, constant=None, tracer=tracer)
         out = f(*tensors)
-        return pytree.tree_map_only(Tensor, tracer.unwrap_proxy, out)
+        return pytree.tree_map_only((Tensor, *SYMBOLIC), tracer.unwrap_proxy, out)
 
     return run
 
@@ -140,12 +150,15 @@ def make_fx(
     decomposition_table
         Operator -> function in whose operators it is traced.
     tracing_mode
-        ``"real"``, or ``"fake"`` to run on fake tensors.
+        ``"real"``, ``"fake"`` to run on fake tensors, or ``"symbolic"`` to run on fake tensors whose sizes are symbols,
+        as are integers among the arguments. The module then has a ``shape_env`` with the guards.
 
     Raises
     ------
     NotImplementedError
-        For ``tracing_mode="symbolic"`` and options that are not supported.
+        For options that are not supported.
+    ImportError
+        For ``"symbolic"`` without sympy.
     """
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise AssertionError(f"tracing_mode must be real/fake/symbolic, got {tracing_mode}")
@@ -153,8 +166,6 @@ def make_fx(
         pre_dispatch=pre_dispatch, record_module_stack=record_module_stack, _allow_fake_constant=_allow_fake_constant,
         proxy_module_inputs=proxy_module_inputs,
     )  # fmt: skip
-    if tracing_mode == "symbolic":
-        raise NotImplementedError("make_fx: tracing_mode='symbolic' is not supported by mindtorch: sizes are numbers")
     traces = functools.partial(
         _traced, f, decomposition_table, tracing_mode, _allow_non_fake_inputs, _error_on_data_dependent_ops,
         record_stack_traces,
@@ -181,13 +192,16 @@ def _traced(
     tracer.record_stack_traces = stack_traces
     placeholders = pytree.tree_map(lambda _: PH, args)
     function = f if _has_fixed_signature(f) else fake_signature(f, len(args))
-    fake_mode = _fake_mode_for(args, allow_real) if tracing_mode == "fake" else None
+    fake_mode = None if tracing_mode == "real" else _fake_mode_for(args, allow_real, tracing_mode == "symbolic")
     if fake_mode is not None:
         with disable_proxy_modes_tracing():
-            args = pytree.tree_map_only(Tensor, fake_mode.from_tensor, args)
+            args = _faked(fake_mode, args, tracing_mode == "symbolic")
     mode = ProxyTorchDispatchMode(tracer, tracing_mode, _error_on_data_dependent_ops=refuse_data)
     with decompose(table), fake_mode or contextlib.nullcontext(), mode, disable_autocast_cache():
-        return dispatch_trace(_wrapped(function, args, tracer), tracer, tuple(placeholders))
+        made = dispatch_trace(_wrapped(function, args, tracer), tracer, tuple(placeholders))
+    if tracing_mode == "symbolic":
+        made.shape_env = fake_mode.shape_env  # type: ignore[union-attr]
+    return made
 
 
 def _has_fixed_signature(f: Callable[..., Any]) -> bool:
@@ -195,9 +209,35 @@ def _has_fixed_signature(f: Callable[..., Any]) -> bool:
     return code is not None and not code.co_flags & inspect.CO_VARARGS
 
 
-def _fake_mode_for(args: tuple[Any, ...], allow_real: bool) -> FakeTensorMode:
+def _fake_mode_for(args: tuple[Any, ...], allow_real: bool, symbolic: bool) -> FakeTensorMode:
     found = detect_fake_mode(args)
+    if symbolic and found is None:
+        from .symbolic_shapes import ShapeEnv  # late: with sympy
+
+        return FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=allow_real, shape_env=ShapeEnv())
+    if symbolic and found is not None and found.shape_env is None:
+        raise AssertionError("shape_env should be set if tracing with 'symbolic'")
     return FakeTensorMode(allow_non_fake_inputs=allow_real, static_shapes=True) if found is None else found
+
+
+def _faked(mode: FakeTensorMode, args: tuple[Any, ...], symbolic: bool) -> Any:
+    """Arguments with fake tensors in place of tensors, and symbolic integers in place of integers if so asked."""
+    count = itertools.count()
+
+    def of_tensor(tensor: Tensor) -> Any:
+        return mode.from_tensor(tensor, source=ConstantSource(f"input{next(count)}"))
+
+    def of_number(value: int) -> Any:
+        source = ConstantSource(f"input{next(count)}")
+        symbol = mode.shape_env.create_symbol(value, source, positive=None)
+        return mode.shape_env.create_symintnode(symbol, hint=value, source=source)
+
+    def fake(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return of_tensor(value)
+        return of_number(value) if type(value) is int and symbolic else value
+
+    return pytree.tree_map(fake, args)
 
 
 def get_isolated_graphmodule(

@@ -1,0 +1,10 @@
+"""``torch.utils._sympy.numbers``: the bounds of ranges of integers that have none."""
+
+from __future__ import annotations
+
+from ._library import sympy
+
+__all__ = ["int_oo"]
+
+#: Larger than any integer.
+int_oo = sympy.oo
