@@ -12,9 +12,10 @@ import nox
 ROOT = Path(__file__).parent
 PACKAGES = ROOT / "packages"
 
-# What `pip install mindtorch` brings, and what is installed without its dependencies because no task here needs them.
+# What `pip install mindtorch` brings.
 BASE = ("mt-core", "mt-autograd", "mt-backend-cpu", "mt-nn", "mt-library", "mindtorch")
-UNFINISHED = ("mt-backend-gpu", "mt-mindspore", "mt-backend-ascend")
+# What is installed without its dependencies, because no task here needs them unless it says so.
+APART = ("mt-distributed", "mt-backend-gpu", "mt-mindspore", "mt-backend-ascend")
 
 PYTORCH = "torch==2.13.0"
 TEST_TOOLS = ("hypothesis", "pytest", "pytest-timeout", "pytest-xdist", "sympy")
@@ -94,7 +95,7 @@ def tests(session: nox.Session) -> None:
     prepare(
         session,
         [*workspace(), *CLIENTS, *TEST_TOOLS],
-        ["--no-deps", *workspace(UNFINISHED)],
+        ["--no-deps", *workspace(APART)],
         ["--no-deps", *MODELS],
     )
     refuse_pytorch(session)
@@ -104,14 +105,14 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def exam(session: nox.Session) -> None:
     """Take the whole exam on a device and write exam-DEVICE.md: ./dev exam [DEVICE] [--operators NAME ...]."""
-    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(UNFINISHED)])
+    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(APART)])
     session.run("python", "-m", "tools.exam", *session.posargs)
 
 
 @nox.session
 def exam_on_fake(session: nox.Session) -> None:
     """Take the exam of device cuda without a GPU, on a stand-in for CuPy: ./dev exam_on_fake [--operators REGEX]."""
-    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(UNFINISHED)])
+    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(APART)])
     taken = ("packages/mt-backend-gpu/tests/take_exam.py", "--fake", "--derivatives", "0.1")
     session.run("python", *taken, *session.posargs)
 
@@ -119,7 +120,7 @@ def exam_on_fake(session: nox.Session) -> None:
 @nox.session
 def compiled(session: nox.Session) -> None:
     """Compile the CUDA sources with NVRTC, and take the exam with them on the CPU: ./dev compiled [--operators RE]."""
-    prepare(session, [*workspace(), *TEST_TOOLS, "nvidia-cuda-nvrtc"], ["--no-deps", *workspace(UNFINISHED)])
+    prepare(session, [*workspace(), *TEST_TOOLS, "nvidia-cuda-nvrtc"], ["--no-deps", *workspace(APART)])
     session.run("python", "packages/mt-backend-gpu/tests/compile_all.py")
     operators = ("--operators", COMPILED) if not session.posargs else ()
     session.run("python", "packages/mt-backend-gpu/tests/take_exam.py", "--compiled", *operators, *session.posargs)
@@ -128,8 +129,15 @@ def compiled(session: nox.Session) -> None:
 @nox.session
 def mutate(session: nox.Session) -> None:
     """Plant random faults and list those that no test catches: ./dev mutate [--count 300] [--seed 0] [--jobs 2]."""
-    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(UNFINISHED)])
+    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(APART)])
     session.run("python", "-m", "tools.mutate", *session.posargs)
+
+
+@nox.session
+def distributed(session: nox.Session) -> None:
+    """Run programs on 2 and 3 processes over MPI; --thorough for 4 and for 200 kills; arguments go to pytest."""
+    prepare(session, [*workspace((*BASE, "mt-distributed")), *TEST_TOOLS, "mpi4py", "mpich"])
+    session.run("pytest", "packages/mt-distributed/tests/processes", "--timeout=300", *session.posargs)
 
 
 @nox.session
@@ -156,7 +164,7 @@ def files(session: nox.Session) -> None:
 @nox.session
 def explore(session: nox.Session) -> None:
     """Run the property tests with examples that change from run to run; arguments go to pytest."""
-    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(UNFINISHED)])
+    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(APART)])
     options = ["-m", "hypothesis", "--hypothesis-profile=explore"]
     session.run("pytest", *options, *(session.posargs or ["packages"]))
 
@@ -180,14 +188,14 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check the annotations of every package with mypy."""
-    prepare(session, [*workspace(), "mypy==2.*"], ["--no-deps", *workspace(UNFINISHED)])
+    prepare(session, [*workspace(), "mypy==2.*"], ["--no-deps", *workspace(APART)])
     session.run("mypy", *session.posargs)
 
 
 @nox.session
 def layers(session: nox.Session) -> None:
     """Check that imports between the packages point only towards mt_core."""
-    prepare(session, [*workspace(), "import-linter==2.*"], ["--no-deps", *workspace(UNFINISHED)])
+    prepare(session, [*workspace(), "import-linter==2.*"], ["--no-deps", *workspace(APART)])
     session.run("lint-imports", *session.posargs)
 
 

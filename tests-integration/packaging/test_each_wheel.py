@@ -14,6 +14,7 @@ NEEDS = {
     "mt-backend-gpu": ("mt-core", "mt-backend-cpu"),
     "mt-nn": ("mt-core", "mt-autograd"),
     "mt-library": ("mt-core", "mt-autograd"),
+    "mt-distributed": ("mt-core",),
     "mindtorch": ("mt-core", "mt-autograd", "mt-backend-cpu", "mt-nn", "mt-library"),
 }
 

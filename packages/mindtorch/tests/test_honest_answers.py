@@ -6,6 +6,9 @@ import importlib
 import inspect
 import operator
 import pkgutil
+import subprocess
+import sys
+import textwrap
 
 import pytest
 
@@ -85,12 +88,26 @@ def test_cudnn_flags_are_restored():
     assert torch.backends.cudnn.enabled
 
 
-def test_distributed_is_not_available():
-    assert not torch.distributed.is_available()
-    assert not torch.distributed.is_initialized()
-    assert not hasattr(torch.distributed, "all_reduce")
-    with pytest.raises(NotImplementedError, match=r"torch\.distributed\.init_process_group"):
-        torch.distributed.init_process_group("gloo")
+def test_distributed_is_not_available_without_its_distribution():
+    program = """
+        import importlib.util, sys
+        from mt_core.plugins import entry_points
+
+        entry_points.all_entry_points()["mindtorch.collectives"].clear()
+        import mindtorch as torch
+
+        assert not torch.distributed.is_available()
+        assert not torch.distributed.is_initialized()
+        assert not hasattr(torch.distributed, "all_reduce")
+        assert "mt_distributed" not in sys.modules
+        try:
+            torch.distributed.init_process_group("gloo")
+        except NotImplementedError as error:
+            assert "packages/mt-distributed" in str(error)
+        else:
+            raise AssertionError("no error")
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,8 @@ MAY_IMPORT = {
     "mt_backend_cpu": ("mt_core",),
     "mt_nn": ("mt_core", "mt_autograd"),
     "mt_library": ("mt_core", "mt_autograd"),
-    "mindtorch": ("mt_core", "mt_autograd", "mt_nn", "mt_library"),
+    "mt_distributed": ("mt_core",),
+    "mindtorch": ("mt_core", "mt_autograd", "mt_nn", "mt_library", "mt_distributed"),
 }
 #: What its tests may import beside it: what it stands on, and for kernels the gradients that they must have.
 TESTS_MAY_IMPORT = {**MAY_IMPORT, "mt_backend_cpu": ("mt_core", "mt_autograd")}

@@ -26,7 +26,7 @@ from ._importer import HOMES
 
 __all__ = ["NamingFinder", "gather", "install", "rename"]
 
-_OURS = ("mindtorch", "mt_core", "mt_autograd", "mt_nn", "mt_library")
+_OURS = ("mindtorch", "mt_core", "mt_autograd", "mt_nn", "mt_library", "mt_distributed")
 #: Our module -> PyTorch's, where files never name it and `HOMES` does not either.
 _MODULES = {
     "mt_core.functional": "torch.functional",
@@ -41,6 +41,12 @@ _MODULES = {
     "mt_core.serialization.saving": "torch.serialization",
     "mt_core.tensor": "torch",
     "mt_autograd.api": "torch.autograd",
+    "mt_distributed": "torch.distributed.distributed_c10d",
+    "mt_distributed.errors": "torch.distributed",
+    "mt_distributed.rendezvous": "torch.distributed.rendezvous",
+    "mt_distributed.stores.file_store": "torch._C._distributed_c10d",
+    "mt_distributed.stores.hash_store": "torch._C._distributed_c10d",
+    "mt_distributed.stores.tcp_store": "torch._C._distributed_c10d",
 } | {home: name.replace("mindtorch", "torch", 1) for name, home in HOMES.items() if home != "mindtorch"}
 #: Our packages that are one file in PyTorch: what they have from the modules below them is theirs.
 _FILES = {

@@ -29,6 +29,7 @@ DISTRIBUTIONS = (
     "mt-backend-cpu",
     "mt-nn",
     "mt-library",
+    "mt-distributed",
     "mt-backend-gpu",
     "mt-mindspore",
     "mt-backend-ascend",

@@ -19,6 +19,8 @@ REMEDIES = {
     ("mindtorch.backends", "cpu"): from_a_clone("mt-backend-cpu"),
     ("mindtorch.backends", "cuda"): from_a_clone("mt-backend-cpu", "mt-backend-gpu") + " cupy-cuda13x",
     ("mindtorch.backends", "npu"): _NO_KERNELS,
+    ("mindtorch.collectives", "gloo"): from_a_clone("mt-distributed") + " mpi4py mpich",
+    ("mindtorch.collectives", "mpi"): from_a_clone("mt-distributed") + " mpi4py mpich",
     ("mindtorch.layers", "autograd"): from_a_clone("mt-autograd"),
 }
 
