@@ -50,6 +50,7 @@ _MODULES = {
 } | {home: name.replace("mindtorch", "torch", 1) for name, home in HOMES.items() if home != "mindtorch"}
 #: Our packages that are one file in PyTorch: what they have from the modules below them is theirs.
 _FILES = {
+    "mt_distributed.distributed_c10d": "torch.distributed.distributed_c10d",
     "mt_core.pytree": "torch.utils._pytree",
     "mt_core.serialization": "torch.serialization",
     "mt_library": "torch.library",

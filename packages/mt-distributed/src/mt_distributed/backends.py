@@ -1,7 +1,6 @@
 """Names of backends: which there are, which devices each serves, and which distribution brings it."""
 
-from __future__ import annotations
-
+import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ __all__ = [
     "is_gloo_available",
     "is_mpi_available",
     "is_nccl_available",
+    "is_torchelastic_launched",
     "is_ucc_available",
     "is_xccl_available",
     "library_of",
@@ -59,7 +59,7 @@ class Backend(str):
         FAKE: ["cpu", "cuda", "hpu", "xpu"],
     }
 
-    def __new__(cls, name: str) -> Backend:
+    def __new__(cls, name: str) -> "Backend":
         """A name.
 
         Raises
@@ -179,6 +179,11 @@ def is_ucc_available() -> bool:
 def is_xccl_available() -> bool:
     """Whether XCCL can be used."""
     return is_backend_available("xccl")
+
+
+def is_torchelastic_launched() -> bool:
+    """Whether ``torchrun`` started this process."""
+    return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
 def get_default_backend_for_device(device: Any) -> str:

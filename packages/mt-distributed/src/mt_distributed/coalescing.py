@@ -1,7 +1,5 @@
 """Several operations as one: what is begun under a manager is collected, and carried out together at its end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

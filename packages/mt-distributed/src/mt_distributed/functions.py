@@ -4,8 +4,6 @@ Each returns `Work` with ``async_op=True``, and None otherwise, once it is done;
 None at once.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from datetime import timedelta

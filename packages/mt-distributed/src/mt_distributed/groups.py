@@ -1,7 +1,5 @@
 """Making and ending process groups."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Python objects between ranks, by pickles in tensors of bytes."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Messages from one rank to another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

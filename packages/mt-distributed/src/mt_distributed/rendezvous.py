@@ -1,7 +1,5 @@
 """How processes find one another: ``env://``, ``tcp://`` and ``file://``."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -10,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from .stores import FileStore, PrefixStore, Store, TCPStore
 
-__all__ = ["is_torchelastic_launched", "register_rendezvous_handler", "rendezvous"]
+__all__ = ["register_rendezvous_handler", "rendezvous"]
 
 Handler = Callable[..., Iterator[tuple[Store, int, int]]]
 _handlers: dict[str, Handler] = {}
@@ -18,11 +16,6 @@ _handlers: dict[str, Handler] = {}
 _rounds: dict[tuple[str, int], int] = {}
 
 DEFAULT = timedelta(minutes=30)
-
-
-def is_torchelastic_launched() -> bool:
-    """Whether ``torchrun`` started this process."""
-    return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
 def register_rendezvous_handler(scheme: str, handler: Handler) -> None:

@@ -1,7 +1,5 @@
 """The process groups of this process: which there are, and who is in them."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from datetime import timedelta
