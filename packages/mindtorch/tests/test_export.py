@@ -215,11 +215,30 @@ def test_written_buffers_are_outputs_when_taken_apart():
     module, args, kwargs = PROGRAMS["buffers_and_constants"](torch)
     program = torch.export.export(module, args, kwargs).run_decompositions()
     written = [spec.target for spec in program.graph_signature.output_specs if spec.kind is OutputKind.BUFFER_MUTATION]
-    assert written == ["count", "norm.num_batches_tracked"]
+    assert written == ["count", "norm.running_mean", "norm.running_var", "norm.num_batches_tracked"]
+    called = {node.target for node in program.graph.nodes if node.op == "call_function"}
+    assert torch.ops.aten._native_batch_norm_legit_functional.default in called
+    made, expected = program.module(), copy.deepcopy(module)
+    for run in (made, expected):
+        (run(*args, **kwargs)["a"] * torch.arange(8.0).reshape(2, 4)).sum().backward()
+    check_equal(made.linear.weight.grad, expected.linear.weight.grad, 1e-5)
+    torch.testing.assert_close(dict(made.named_buffers()), dict(expected.named_buffers()))
     assert program.dialect == "ATEN"
     called = {node.target for node in program.graph.nodes if node.op == "call_function"}
     assert torch.ops.aten.linear.default not in called
     assert torch.ops.aten.add_.Tensor not in called
+
+
+def test_bounds_of_slices_are_numbers():
+    class Net(nn.Module):
+        def forward(self, x):
+            return x[:2], x[1:], x[:, :-1], x[::2], x[:]
+
+    graph = torch.export.export(Net(), (torch.ones(4, 3),)).graph
+    end = 2**63 - 1
+    assert [node.args[1:] for node in graph.find_nodes(op="call_function", target=torch.ops.aten.slice.Tensor)] == [
+        (0, 0, 2), (0, 1, end), (1, 0, -1), (0, 0, end, 2), (0, 0, end),
+    ]  # fmt: skip
 
 
 def test_a_table_says_how_operators_are_taken_apart():

@@ -14,6 +14,7 @@ SQUARE = torch.arange(9.0).reshape(3, 3) / 9
 Z = torch.complex(SQUARE, SQUARE + 1)
 BITS = torch.tensor([1, 2, 7])
 Q, K = (torch.arange(24.0).reshape(1, 2, 3, 4).sin() * scale for scale in (1, 0.5))
+STATISTICS = X[0] / 2, X[0] + 1
 FLAGS = (False, False, False, False)
 
 #: Name and overload -> arguments, named arguments, what is expected.
@@ -72,6 +73,15 @@ CALLS = {
         torch.nn.functional.conv1d(X[None], torch.ones(1, 2, 2)),
     ),
     "_unsafe_index.Tensor": ((X, [None, BITS[:2]]), {}, X[:, BITS[:2]]),
+    "_native_batch_norm_legit_functional.default": (
+        (X, None, None, *STATISTICS, True, 0.1, 1e-5),
+        {},
+        (
+            *torch.native_batch_norm(X, None, None, None, None, True, 0.1, 1e-5),
+            STATISTICS[0] * 0.9 + X.mean(0) * 0.1,
+            STATISTICS[1] * 0.9 + X.var(0) * 0.1,
+        ),
+    ),
     "bitwise_and.Scalar_Tensor": ((3, BITS), {}, BITS & 3),
     "bitwise_or.Scalar_Tensor": ((3, BITS), {}, BITS | 3),
     "bitwise_xor.Scalar_Tensor": ((3, BITS), {}, BITS ^ 3),

@@ -41,6 +41,8 @@ _TOLD = PYTHON | FUNCTIONALIZE | FUNCTION_TRANSFORM | TRACING
 _INT64 = range(-(2**63), 2**63)
 
 _EVERYTHING = slice(None)
+#: Where a slice without an end ends, as operators are told of it.
+_END = 2**63 - 1
 _SEQUENCES = (list, tuple, range, np.ndarray)
 
 
@@ -57,11 +59,11 @@ class IndexingMembers:
                 return _select[self._keys | tls.mode](self, 0, key)
         elif kind is slice and self._array.ndim:
             start, stop = key.start, key.stop
-            if (
-                key.step is None
-                and (start is None or start.__class__ is int)
-                and (stop is None or stop.__class__ is int)
-            ):
+            if start is None:
+                start = 0
+            if stop is None:
+                stop = _END
+            if key.step is None and start.__class__ is int and stop.__class__ is int:
                 return _slice[self._keys | tls.mode](self, 0, start, stop, 1)
         elif kind in TENSORS:
             d, array = key._dtype, key._array
@@ -308,8 +310,11 @@ def _selected(view: Any, dim: int, item: Any, place: int) -> Any:
     return _select[view._keys | tls.mode](view, dim, index)
 
 
-def _bound(value: Any) -> Any:
-    if value is None or value.__class__ is int or value.__class__ is SymInt:
+def _bound(value: Any, absent: int) -> Any:
+    """A bound of a slice as the operator is told of it, which is a number where Python has none."""
+    if value is None:
+        return absent
+    if value.__class__ is int or value.__class__ is SymInt:
         return value
     if not hasattr(value, "__index__"):
         raise TypeError("slice indices must be integers or None or have an __index__ method")
@@ -320,12 +325,10 @@ def _sliced(view: Any, dim: int, item: slice, among_others: bool) -> Any:
     """A slice of a dimension; among the parts of a tuple, what takes all of it is no step of its own."""
     if item == _EVERYTHING:
         return view
-    start, stop, step = _bound(item.start), _bound(item.stop), _bound(item.step)
-    if step is None:
-        step = 1
+    start, stop, step = _bound(item.start, 0), _bound(item.stop, _END), _bound(item.step, 1)
     if step <= 0:
         raise ValueError("step must be greater than zero")
-    if among_others and step == 1 and not start and (stop is None or stop >= view._array.shape[dim]):
+    if among_others and step == 1 and not start and (stop is _END or stop >= view._array.shape[dim]):
         return view
     return _slice[view._keys | tls.mode](view, dim, start, stop, step)
 

@@ -15,7 +15,7 @@ from mt_core.dispatch.registry import Overload
 from mt_core.dtypes import float32, float64
 from mt_core.schema import parse_schema
 
-from .dispatch_keys import COMPOSITE
+from .dispatch_keys import ANY_DEVICE, AUTOGRAD_OF_ALL, COMPOSITE
 from .registrations import define
 
 __all__ = ["NAMES", "overloads_named"]
@@ -62,6 +62,15 @@ def _attention(
     mixed = scores.softmax(-1) @ value.to(wide.dtype)
     sums = scores.logsumexp(-1).transpose(1, 2).contiguous().transpose(1, 2)  # laid out by position, as by the kernel
     return mixed.to(query.dtype), sums
+
+
+def _normalized(
+    input: Tensor, weight: Any, bias: Any, running_mean: Tensor, running_var: Tensor, training: bool, momentum: float,
+    eps: float,
+) -> Any:  # fmt: skip
+    """Batch normalization, and the running statistics after it, which are not written."""
+    kept = running_mean.clone(), running_var.clone()
+    return *torch.native_batch_norm(input, weight, bias, *kept, training, momentum, eps), *kept
 
 
 def _stft(
@@ -171,8 +180,15 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     },
 }  # fmt: skip
 
+#: Operators that graphs without writes hold as a whole.
+_WHOLE: dict[str, Callable[..., Any]] = {
+    "_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
+    "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, "
+    "Tensor running_var_out)": _normalized,
+}
+
 _by_name: dict[str, list[str]] = {}
-for _schema in _OPERATORS:
+for _schema in (*_OPERATORS, *_WHOLE):
     _by_name.setdefault(_schema.partition("(")[0].partition(".")[0], []).append(_schema)
 #: Names of which an overload is here.
 NAMES = frozenset(_by_name)
@@ -184,6 +200,10 @@ def overloads_named(name: str) -> dict[str, Overload]:
     found = {}
     for schema in _by_name[name]:
         operator = define(parse_schema(f"aten::{schema}"))
-        operator.enter(COMPOSITE, _OPERATORS[schema])
+        if schema in _WHOLE:
+            for key in (ANY_DEVICE, AUTOGRAD_OF_ALL):
+                operator.enter(key, _WHOLE[schema])
+        else:
+            operator.enter(COMPOSITE, _OPERATORS[schema])
         found[operator.overload.overload_name] = operator.overload
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from operator import getitem
 from typing import Any
 
 from mt_core import Tensor, pytree
@@ -33,6 +35,7 @@ def decomposed(
     table
         Operator -> function in whose operators it is written.
     """
+    module = _with_statistics_as_results(module)
     inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
     is_tensor = [isinstance(node.meta["val"], Tensor) for node in inputs]
     constants = [node.meta["val"] for node in inputs]
@@ -44,6 +47,35 @@ def decomposed(
     fakes = [value.detach() for value, tensor in zip(constants, is_tensor, strict=True) if tensor]
     traced = make_fx(functionalize(of_tensors), table, tracing_mode="fake")(*fakes)
     return _signed(traced.graph, inputs, is_tensor, signature)
+
+
+def _with_statistics_as_results(module: GraphModule) -> GraphModule:
+    """The graph with batch normalizations that return the running statistics in the place of those that write them.
+
+    The operator writes where its schema does not say so: of its own accord it would go on in a graph without writes.
+    """
+    norms = module.graph.find_nodes(op="call_function", target=ops.aten.batch_norm.default)
+    training = [node for node in norms if node.args[5] and node.args[3] is not None]
+    if not training:
+        return module
+    changed = copy.deepcopy(module)
+    given = zip(module.graph.nodes, changed.graph.nodes, strict=True)
+    for _, node in [(old, new) for old, new in given if old in training]:
+        graph = changed.graph
+        with graph.inserting_before(node):
+            whole = graph.call_function(ops.aten._native_batch_norm_legit_functional.default, node.args[:8])
+            result, mean, variance = (graph.call_function(getitem, (whole, index)) for index in (0, 3, 4))
+            graph.call_function(ops.aten.copy_.default, (node.args[3], mean))
+            graph.call_function(ops.aten.copy_.default, (node.args[4], variance))
+        node.replace_all_uses_with(result)
+        graph.erase_node(node)
+    for old, new in zip(
+        module.graph.find_nodes(op="placeholder"), changed.graph.find_nodes(op="placeholder"), strict=True
+    ):
+        new.name = old.name
+        new.meta = dict(old.meta)
+    changed.recompile()
+    return changed
 
 
 def _signed(
@@ -64,6 +96,7 @@ def _signed(
     (output,) = [node for node in graph.nodes if node.op == "output"]
     results = pytree.tree_leaves(output.args[0], is_leaf=lambda leaf: isinstance(leaf, Node) or leaf is None)
     output.args = ((*(value for value, _ in written), *results),)
+    _without_unused(graph)
     mutations = [
         OutputSpec(_MUTATIONS[spec.kind], TensorArgument(value.name), spec.target or spec.arg.name)
         for value, spec in written
@@ -85,7 +118,22 @@ def _written_inputs(graph: Graph, specs: dict[str, InputSpec]) -> list[tuple[Nod
     found = []
     for node in list(graph.nodes):
         if node.target is ops.aten.copy_.default and node.args[0].op == "placeholder":
-            found.append((node.args[1], specs[node.args[0].name]))
+            found.append((_copied(node.args[1]), specs[node.args[0].name]))
             node.replace_all_uses_with(node.args[1])
             graph.erase_node(node)
     return found
+
+
+def _without_unused(graph: Graph) -> None:
+    """Take copies and items of results out that nothing uses."""
+    for node in reversed(graph.nodes):
+        if not node.users and node.target in (getitem, ops.aten.copy.default):
+            graph.erase_node(node)
+
+
+def _copied(value: Node) -> Node:
+    """What a value is a copy of, where that is a statistic of batch normalization."""
+    source = value.args[1] if value.target is ops.aten.copy.default else None
+    is_item = isinstance(source, Node) and source.target is getitem
+    made_by = source.args[0].target if is_item else None  # type: ignore[union-attr]
+    return source if made_by is ops.aten._native_batch_norm_legit_functional.default else value  # type: ignore[return-value]
