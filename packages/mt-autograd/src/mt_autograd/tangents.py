@@ -252,7 +252,7 @@ def laid_out_as(tangent: Tensor, primal: Tensor) -> Tensor:
 
 def stored_as(tangent: Tensor, primal: Tensor) -> Tensor:
     """The tangent itself, or a copy in memory of the extent of its primal's, which ``as_strided`` may reach all of."""
-    if primal._cell is None and tangent._cell is None or is_hollow(primal) or is_hollow(tangent):
+    if _is_all_of_its_memory(primal) and _is_all_of_its_memory(tangent) or is_hollow(primal) or is_hollow(tangent):
         return tangent
     if primal.shape != tangent.shape or primal._dtype is not tangent._dtype or primal._keys & _READ_OTHERWISE:
         return tangent
@@ -261,6 +261,17 @@ def stored_as(tangent: Tensor, primal: Tensor) -> Tensor:
         return tangent
     memory = tangent.new_empty(size // primal._dtype.itemsize).zero_()
     return memory.as_strided(primal.shape, primal.stride(), offset).copy_(tangent)
+
+
+def _is_all_of_its_memory(tensor: Tensor) -> bool:
+    """Whether a tensor is known, without a look at its memory, to be all of it."""
+    cell = tensor._cell
+    if cell is None:
+        return True
+    first = cell.members[0]()
+    return (
+        cell.block is None and tensor._base is None and first is not None and first._array.shape == tensor._array.shape
+    )
 
 
 def _has_strides_of(tangent: Tensor, primal: Tensor) -> bool:

@@ -11,6 +11,8 @@ from ..rules import derivative, forward_rule, non_differentiable, real_only
 from ._conjugate import conj
 from ._refused import refused_operator
 
+_linear_of_rows = find_overload("_linear_of_rows")
+
 
 def _h(matrix: Any) -> Any:
     """Conjugate transpose of the last two dimensions."""
@@ -134,27 +136,44 @@ real_only("_trilinear.of_rows")
 
 forward_rule("multilinear", "mm", "bmm", "mv", "dot", "vdot", "_trilinear.of_rows")
 
+
+def _summed(terms: list[Any], beta: Any, alpha: Any, of: Any, added: Any) -> Any:
+    """beta * first + alpha * (products of the pairs that follow); of these, None counts nothing.
+
+    A product is added to what there is by one operator, `added`; `of` is the product alone.
+    """
+    total, *pairs = terms
+    for left, right in pairs:
+        if left is None or right is None:
+            continue
+        if total is None:
+            total = of(left, right) if alpha == 1 else of(left, right) * alpha
+        else:
+            total = added(total, left, right, beta=beta, alpha=alpha)
+        beta = 1
+    return total if total is None or beta == 1 else total * beta
+
+
+def _linear_tangent(bias_t: Any, input_t: Any, weight_t: Any, input: Any, weight: Any) -> Any:
+    if bias_t is not None and weight_t is not None:
+        moved = _linear_of_rows.call(bias_t, input, weight_t)
+        return moved if input_t is None else ops.addmm(moved, input_t, weight.t())
+    if bias_t is not None and input_t is not None:
+        return _linear_of_rows.call(bias_t, input_t, weight)
+    pairs = [(input, None if weight_t is None else weight_t.t()), (input_t, weight.t())]
+    return _summed([bias_t, *pairs], 1, 1, ops.mm, ops.addmm)
+
+
+forward_rule(_linear_tangent, "_linear_of_rows")
 forward_rule(
-    {
-        "bias": lambda t: t,
-        "input": lambda t, weight: t.mm(weight.t()),
-        "weight": lambda t, input: input.mm(t.t()),
-    },
-    "_linear_of_rows",
-)
-forward_rule(
-    {
-        "self": lambda t, beta: t * beta,
-        "mat1": lambda t, mat2, alpha: t.mm(mat2) * alpha,
-        "mat2": lambda t, mat1, alpha: mat1.mm(t) * alpha,
-    },
+    lambda self_t, mat1_t, mat2_t, mat1, mat2, beta, alpha: _summed(
+        [self_t, (mat1_t, mat2), (mat1, mat2_t)], beta, alpha, ops.mm, ops.addmm
+    ),
     "addmm",
 )
 forward_rule(
-    {
-        "self": lambda t, beta: t * beta,
-        "batch1": lambda t, batch2, alpha: t.bmm(batch2) * alpha,
-        "batch2": lambda t, batch1, alpha: batch1.bmm(t) * alpha,
-    },
+    lambda self_t, batch1_t, batch2_t, batch1, batch2, beta, alpha: _summed(
+        [self_t, (batch1_t, batch2), (batch1, batch2_t)], beta, alpha, ops.bmm, ops.baddbmm
+    ),
     "baddbmm",
 )

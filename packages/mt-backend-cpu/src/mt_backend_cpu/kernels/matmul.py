@@ -30,12 +30,12 @@ def vdot(self: np.ndarray, other: np.ndarray) -> Any:
 
 
 def _scaled_sum(self: np.ndarray, product: Any, beta: Any, alpha: Any) -> np.ndarray:
-    """beta * self + alpha * product in the arrays' own type; a beta of 0 ignores even NaN in self."""
+    """beta * self + alpha * product, a fresh array, in the arrays' own type; a beta of 0 ignores even NaN in self."""
     if alpha != 1:
         product = product * _number(alpha, product.dtype)
     if beta == 0:
         return product
-    return product + (self if beta == 1 else self * _number(beta, self.dtype))
+    return np.add(product, self if beta == 1 else self * _number(beta, self.dtype), out=product)
 
 
 def _number(value: Any, d: np.dtype) -> Any:
