@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ..declarations._declare import Declaration
 
 __all__ = [
-    "Overload", "Packet", "define", "find_overload", "forget_all", "kernels_for", "load_family", "overload", "packet",
-    "refuse_while_loading", "register_composite", "register_contract_kernel", "register_fallback",
+    "Overload", "Packet", "define", "find_overload", "forget_all", "is_loaded", "kernels_for", "load_family",
+    "overload", "packet", "refuse_while_loading", "register_composite", "register_contract_kernel", "register_fallback",
     "register_interceptor", "register_kernel",
     "register_shape_rule",
     "unregister_kernel",
@@ -252,6 +252,11 @@ def load_family(package: str, family: str) -> None:
             _loaded.add(room)
         finally:
             del _being_loaded[room]
+
+
+def is_loaded(package: str, family: str) -> bool:
+    """Whether all modules of a family in a package of rooms were imported."""
+    return (package, family) in _loaded
 
 
 def refuse_while_loading(overload: Overload) -> None:

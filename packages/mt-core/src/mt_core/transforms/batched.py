@@ -80,7 +80,9 @@ class Lanes(NamedTuple):
 
     def front(self) -> Any:
         """A view with the batch dimension in front; of a shared tensor, the tensor itself."""
-        return self.value.movedim(self.dim, 0) if self.dim else self.value
+        if not self.dim:
+            return self.value
+        return self.value.transpose(0, 1) if self.dim == 1 else self.value.movedim(self.dim, 0)
 
     def at_rank(self, rank: int) -> Any:
         """`front`, with dimensions of size 1 behind the batch dimension until the function sees `rank` of them."""

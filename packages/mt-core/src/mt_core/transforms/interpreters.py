@@ -90,10 +90,11 @@ class within:
 class outside:
     """Context manager: what is called goes on to the next level outwards, as if the innermost were not there."""
 
-    __slots__ = ("_level", "_include", "_exclude", "_grad_enabled")
+    __slots__ = ("_level", "_include", "_exclude", "_grad_enabled", "_inference", "_mode")
 
     def __enter__(self) -> None:
         self._include, self._exclude, self._grad_enabled = tls.include, tls.exclude, tls.grad_enabled
+        self._inference, self._mode = tls.inference, tls.mode
         self._level = level = tls.transforms.pop()
         tls.exclude = tls.exclude & ~(FUNCTION_TRANSFORM | OF_TRANSFORM | AUTOGRAD | level.own) | level._left_out
         tls.include &= ~TRANSFORMED
@@ -106,7 +107,10 @@ class outside:
     def __exit__(self, *exc_info: object) -> None:
         tls.transforms.append(self._level)
         tls.include, tls.exclude, tls.grad_enabled = self._include, self._exclude, self._grad_enabled
-        tls.refresh()
+        if tls.inference is self._inference:
+            tls.mode = self._mode
+        else:
+            tls.refresh()
 
 
 class below:

@@ -111,7 +111,7 @@ class _Inputs:
     """The positional arguments of a call, checked: their leaves, the dimension of each, the number of lanes."""
 
     def __init__(self, in_dims: InDims, args: tuple[Any, ...], func: Callable[..., Any]) -> None:
-        self.called = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
+        self._func, self._in_dims = func, in_dims
         if not isinstance(in_dims, (int, tuple)):
             raise ValueError(
                 f"{self.called}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure "
@@ -131,6 +131,11 @@ class _Inputs:
             )
         self.dims = [self._checked(leaf, dim) for leaf, dim in zip(self.flat, dims, strict=True)]
         self.size = self._size()
+
+    @property
+    def called(self) -> str:
+        """The call, as errors name it."""
+        return f"vmap({_name(self._func)}, in_dims={self._in_dims}, ...)(<inputs>)"
 
     def _checked(self, leaf: Any, dim: Any) -> int | None:
         if dim is not None and not isinstance(dim, int):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...dispatch.registry import Overload, find_overload, load_family
+from ...dispatch.registry import Overload, find_overload, is_loaded, load_family
 from ...promotion import result_type_of
 from ...tensor import wrap_dim
 from ..batched import Lanes
@@ -82,16 +82,29 @@ def batching_rule(*names: str) -> Callable[[Rule], Rule]:
 
 def draws(overload: Overload) -> bool:
     """Whether an operator draws random numbers, so that a level's randomness decides."""
-    load_family(__package__, overload.family)
-    return overload.name in DRAWS
+    return _looked_up(overload)[0]
 
 
 def find_rule(overload: Overload) -> Rule | None:
     """The rule entered for an operator, its family loaded first; else what its declaration says."""
+    return _looked_up(overload)[1]
+
+
+#: Operator -> what `_looked_up` found once its family was loaded, after which nothing is entered.
+_known: dict[Overload, tuple[bool, Rule | None]] = {}
+
+
+def _looked_up(overload: Overload) -> tuple[bool, Rule | None]:
+    known = _known.get(overload)
+    if known is not None:
+        return known
     load_family(__package__, overload.family)
-    found = RULES.get(overload.name)
-    if found is None and overload.declaration.kind == "elementwise" and overload.declaration.form != "out":
-        return pointwise
+    rule = RULES.get(overload.name)
+    if rule is None and overload.declaration.kind == "elementwise" and overload.declaration.form != "out":
+        rule = pointwise
+    found = overload.name in DRAWS, rule
+    if is_loaded(__package__, overload.family):
+        _known[overload] = found
     return found
 
 

@@ -203,7 +203,8 @@ def _linear_of_weights(batch: Batch, input: Lanes, weight: Lanes, bias: Lanes | 
         columns = weight.front().reshape((size * n, k))
         made = _op("linear")(input.value, columns, None if bias is None else bias.front().reshape((size * n,)))
         return Lanes(made.view((*lead, size, n)), len(lead))
-    rows = input.spread(batch.size).reshape((batch.size, math.prod(lead), k))
-    factors = rows, weight.front().transpose(1, 2)
+    rows = input.spread(batch.size)
+    is_matrix = len(lead) == 1
+    factors = rows if is_matrix else rows.reshape((batch.size, math.prod(lead), k)), weight.front().transpose(1, 2)
     made = _op("bmm")(*factors) if bias is None else _op("baddbmm")(bias.at_rank(2), *factors, 1, 1)
-    return made.reshape((batch.size, *lead, weight.shape[0]))
+    return made if is_matrix else made.reshape((batch.size, *lead, weight.shape[0]))
