@@ -21,6 +21,8 @@ import functorch, torch
 from functorch.experimental import chunk_vmap, functionalize, hessian, jacfwd, jvp, replace_all_batch_norm_modules_
 assert functorch.__version__ == torch.__version__
 assert functorch.make_functional.__name__ == "make_functional"
+from functorch.einops import rearrange
+assert rearrange is torch.func.rearrange and rearrange.__module__ == "torch.func"
 assert chunk_vmap(torch.sin, chunks=3)(torch.ones(7)).shape == (7,)
 try:
     functorch.no_such_name

@@ -5,8 +5,6 @@ from __future__ import annotations
 import doctest
 from pathlib import Path
 
-import pytest
-
 import mindtorch as torch
 import mindtorch.func
 
@@ -18,8 +16,6 @@ def test_the_page_runs() -> None:
     assert results.attempted > 10 and not results.failed
 
 
-def test_what_is_there_and_what_is_not() -> None:
+def test_what_is_there() -> None:
     assert torch.vmap is mindtorch.func.vmap
     assert set(mindtorch.func.__all__) <= set(dir(mindtorch.func))
-    with pytest.raises(NotImplementedError, match="torch.func.rearrange is not supported"):
-        mindtorch.func.rearrange(lambda x: x)

@@ -97,6 +97,7 @@ _ELSEWHERE = {
         "mt_autograd.func.jacobians": "jacrev",
         "mt_autograd.func.levels": "debug_unwrap",
         "mt_core.transforms.vmapping": "vmap",
+        "mindtorch._functorch.rearrange": "rearrange",
         "mt_nn.func": "functional_call replace_all_batch_norm_modules_ stack_module_state",
     },
     "torch.functional": {"mt_core.api._functions": "stft"},

@@ -15,9 +15,7 @@ from mt_nn.func import functional_call as functional_call
 from mt_nn.func import replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_
 from mt_nn.func import stack_module_state as stack_module_state
 
-from ._unsupported import unsupported_function
-
-rearrange = unsupported_function("torch.func.rearrange", "Use permute and reshape.")
+from ._functorch.rearrange import rearrange as rearrange
 
 __all__ = [
     "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
