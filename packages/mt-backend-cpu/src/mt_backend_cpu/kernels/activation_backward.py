@@ -105,16 +105,30 @@ def logit_backward(grad: Any, self: Any, eps: float | None) -> Any:
 # Piecewise linear ones
 
 
+_BITS = {4: np.int32, 8: np.int64}
+
+
+def _zeroed(without: Any, values: Any) -> Any:
+    """`values` (*), and zeros where `without` (*) of bool, broadcast, is true.
+
+    NumPy multiplies ten times faster than it chooses: bits of a number times 1 or 0 are the number, be it NaN, or 0.
+    """
+    d = values.dtype
+    if not without.ndim or d.kind != "f" or d.itemsize not in _BITS:
+        return np.where(without, d.type(0), values)
+    return (values.view(_BITS[d.itemsize]) * np.logical_not(without)).view(d)
+
+
 @kernel("threshold_backward")
 def threshold_backward(grad: Any, self: Any, threshold: Any) -> Any:
     """grad (*), self (*), broadcast -> the common shape."""
-    return np.where(self <= converted(threshold, self), grad.dtype.type(0), grad)
+    return _zeroed(self <= converted(threshold, self), grad)
 
 
 @kernel("hardtanh_backward")
 def hardtanh_backward(grad: Any, self: Any, min_val: Any, max_val: Any) -> Any:
     """grad (*), self (*), broadcast -> the common shape."""
-    return np.where((self <= min_val) | (self >= max_val), 0, grad)
+    return _zeroed((self <= min_val) | (self >= max_val), grad)
 
 
 #: PyTorch's constant has the digits of float32 for all dtypes.

@@ -247,6 +247,21 @@ def _number(value: Any, d: np.dtype) -> Any:
     return value if value.__class__ is float and d.kind == "f" else cast(np.asarray(value), d)
 
 
+def _in_a_row(target: np.ndarray, where: Any, values: Any) -> tuple[np.ndarray, Any, Any]:
+    """The same places of the same array in one dimension, in which NumPy adds several times faster.
+
+    `where` is an index of each dimension, known to lie within it, from the front; the array is as it is where
+    its elements are not in row-major order.
+    """
+    if target.ndim < 2 or not target.flags.c_contiguous:
+        return target, where, values
+    place, step = where[-1].astype(np.intp, copy=False), 1
+    for index, size in zip(where[-2::-1], target.shape[:0:-1]):
+        step *= size
+        place = place + index.astype(np.intp, copy=False) * step
+    return target.reshape(-1), place.reshape(-1), np.broadcast_to(values, place.shape).reshape(-1)
+
+
 @kernel("scatter_.src", half="native")
 def scatter_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
     """self (*S), index (*I), src (at least I), of one rank -> self, written into; I is at most S but along `dim`."""
@@ -270,7 +285,7 @@ def scatter_add_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray)
     """self (*S), index (*I), src (at least I), of one rank -> self, written into; I is at most S but along `dim`."""
     if index.size:
         target, where = _target(self, dim, _apart(index, self))
-        _sum_at(target, where, _source(_apart(src, self), index))
+        _sum_at(*_in_a_row(target, where, _source(_apart(src, self), index)))
     return self
 
 
