@@ -170,6 +170,13 @@ def explore(session: nox.Session) -> None:
 
 
 @nox.session
+def symbolic(session: nox.Session) -> None:
+    """Try what operators say of symbolic sizes at other sizes, with all samples: ./dev symbolic [REGEX]."""
+    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(UNFINISHED)])
+    session.run("python", "packages/mindtorch/tests/symbolic_soundness.py", *session.posargs)
+
+
+@nox.session
 def nightly(session: nox.Session) -> None:
     """Run everything that is too long for .ci/run."""
     for name in NIGHTLY:

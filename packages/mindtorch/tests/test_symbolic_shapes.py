@@ -1,7 +1,11 @@
 """Symbolic sizes: what follows from expressions, what is guarded, and what a guard is worth."""
 
+import doctest
+import importlib.util
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,10 +21,23 @@ from mindtorch.fx.experimental.symbolic_shapes import (
     StatelessSymbolicContext,
     guard_int,
     guard_or_false,
+    hint_int,
     statically_known_true,
     sym_eq,
 )
+from mt_core.dispatch.registry import SHAPE_RULES, find_overload
+from mt_core.spec import Spec
+from mt_core.testing.arguments import samples_on
 
+
+def _module(name):
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+symbolic_soundness = _module("symbolic_soundness")
 X = LocalSource("x")
 
 
@@ -179,3 +196,43 @@ def test_sympy_is_asked_for_only_where_symbols_are():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "mindtorch[symbolic]" in found.stdout
+
+
+#: Every so many of the operators' samples; ``symbolic_soundness.py`` alone tries all of them.
+EVERY = 150
+
+
+def test_what_operators_say_of_symbols_holds_for_other_sizes():
+    tried, turn = 0, 0
+    for overload in symbolic_soundness.operators():
+        for strided in (False, True):
+            for sample in samples_on(overload, "cpu", strided=strided):
+                turn += 1
+                if turn % EVERY == 0:
+                    tried += symbolic_soundness.check(overload, sample, strided) or 0
+    assert tried > 80
+
+
+def test_a_wrong_expression_is_noticed(monkeypatch):
+    overload = find_overload("cat")
+    sample = next(iter(samples_on(overload, "cpu", strided=False)))
+    right = SHAPE_RULES["cat"]
+
+    def fixed(tensors, dim):
+        spec = right(tensors, dim)
+        return Spec([hint_int(size) for size in spec.shape], spec.dtype)
+
+    monkeypatch.setitem(SHAPE_RULES, "cat", fixed)
+    overload.cache.clear()
+    try:
+        with pytest.raises(symbolic_soundness.Unsound):
+            symbolic_soundness.check(overload, sample, False)
+    finally:
+        overload.cache.clear()
+
+
+def test_the_page_runs():
+    path = Path(__file__).parents[3] / "docs" / "symbolic-shapes.md"
+    blocks = re.findall(r"^```pycon\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
+    page = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, path.name, str(path), 0)
+    assert doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL).run(page).failed == 0

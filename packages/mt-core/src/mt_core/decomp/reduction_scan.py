@@ -12,6 +12,7 @@ from ..declarations._checks import COMPLEX, COMPLEX_HALF, FLOAT8, REAL, Supporte
 from ..dispatch.registry import register_composite as composite
 from ..layout import broadcast_shapes
 from ..return_types import struct_sequence
+from ..symbolic import SymInt
 from ..tensor import wrap_dim
 from ._numbers import divided, times
 
@@ -336,7 +337,7 @@ def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
         freedom = total - correction * (weights * aweights).sum() / total
     if not self.is_meta and bool(freedom <= 0):
         _warn_of_freedom()
-    freedom = max(freedom, 0) if isinstance(freedom, int) else freedom.clamp_min(0)
+    freedom = max(freedom, 0) if isinstance(freedom, (int, SymInt)) else freedom.clamp_min(0)
     centered = rows - mean.unsqueeze(1)
     other = (centered if weights is None else centered * weights).t()
     product = centered.mm((other.conj() if self.is_complex() else other).to(centered.dtype))
