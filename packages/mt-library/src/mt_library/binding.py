@@ -9,6 +9,7 @@ import numpy as np
 
 from mt_core.api.arguments import REJECTED, converter
 from mt_core.schema import MISSING, Argument
+from mt_core.symbolic import is_symbolic
 from mt_core.tensor import Tensor
 
 from .function_schema import FunctionSchema, default_value, type_text
@@ -93,8 +94,10 @@ def _as_cast(argument: Argument, value: Any) -> Any:
 
 
 def _cast(kind: str, value: Any) -> Any:
-    if isinstance(value, Tensor) and value._array.size != 1:  # asked of the array: a subclass is not told of it
-        return value
+    if isinstance(value, Tensor):  # the array is asked: a subclass is not told of it
+        count = value._array.size
+        if is_symbolic(count) or count != 1:
+            return value
     if kind == "int" and isinstance(value, (bool, np.bool_)):
         return int(value)
     if kind == "float" and isinstance(value, Tensor) and not value._dtype.is_complex:

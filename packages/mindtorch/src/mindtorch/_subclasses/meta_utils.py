@@ -17,6 +17,7 @@ from mt_core.keys import AUTOGRAD, CONJUGATE, INFERENCE, META, NEGATIVE, STRIDED
 from mt_core.meta_array import MetaArray
 from mt_core.meta_backend import backend as meta
 from mt_core.python_dispatch import has_handler, without_modes
+from mt_core.symbolic import is_symbolic
 from mt_core.tensor import new_tensor
 
 from .._C._functions import DelayedError
@@ -183,7 +184,10 @@ class SymbolicLayouts:
         self.context = context
 
     def of(self, real: Tensor) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
-        """(shape, strides, offset) in elements."""
+        """(shape, strides, offset) in elements; those of a fake tensor with symbols of the environment are kept."""
+        given = _layout_of(real)
+        if any(is_symbolic(n) and n.node.shape_env is self.env for n in (*given[0], *given[1], given[2])):
+            return given
         made = self.env.create_symbolic_sizes_strides_storage_offset(
             real, self.source, symbolic_context=self.context
         )  # fmt: skip
