@@ -83,7 +83,7 @@ def diagflat(self: Any, offset: int) -> Any:
 def fill_diagonal_(self: Any, fill_value: Any, wrap: bool) -> Any:
     if self.dim() < 2:
         raise RuntimeError("dimensions must larger than 1")
-    if self.dim() > 2 and len(set(self.shape)) != 1:
+    if self.dim() > 2 and any(size != self.shape[0] for size in self.shape[1:]):
         raise RuntimeError("all dimensions of input must be of equal length")
     rows, columns = self.shape[0], self.shape[1]
     step = sum(self.stride())
