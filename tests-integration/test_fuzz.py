@@ -188,6 +188,43 @@ def test_resizing_is_told_from_differences(line: str, error: Any, after: list[in
     assert not reason_for(lines, found._replace(field="dtype"), wanted, got)
 
 
+NOTHING, SIDE_BY_SIDE = "a Fourier transform of nothing", "read as if its elements lay side by side"
+MODIFIED = ("RuntimeError", "one of the variables has been modified by an inplace operation: at version 1")
+
+
+@pytest.mark.parametrize(
+    ("lines", "error", "reason"),
+    [
+        (["v0 = torch.ones(3)", "torch.vander(v0)"], MODIFIED, "an operator of PyTorch's writes what it has saved"),
+        (["v0 = torch.ones(3).exp_()", "torch.vander(v0)"], MODIFIED, ""),
+        (["v0 = torch.ones(3)", "v0[0] = 1"], MODIFIED, ""),
+        (["v0 = torch.ones(3)", "torch.vander(v0)"], ("RuntimeError", "something else"), ""),
+        (["v0 = torch.ones(3)", "torch.fft.fft(v0)"], ("RuntimeError", "MKL FFT error: no"), NOTHING),
+        (["v0 = torch.ones(3)", "v0.add(1)"], ("Late", ""), "takes PyTorch too long"),
+        (["v0 = torch.ones(6)[::2]", "torch.gru(v0)"], ("RuntimeError", "no"), SIDE_BY_SIDE),
+        (["v0 = torch.ones(6)[::2]", "torch.gru(torch.ones(3))"], ("RuntimeError", "no"), ""),
+        (["v0 = torch.ones(6)", "torch.gru(v0)"], ("RuntimeError", "no"), ""),
+    ],
+)  # fmt: skip
+def test_what_pytorch_alone_refuses_is_told_from_differences(
+    lines: list[str], error: tuple[str, str], reason: str
+) -> None:
+    wanted = [[], [("error", {"kind": "error", "type": error[0], "text": error[1]})]]
+    found = Difference("accepts", 1, "error", f"{error[0]}: {error[1]}", None)
+    assert reason_for(lines, found, wanted, [[], []]) == reason
+
+
+def test_a_polynomial_of_nan_is_noise_where_nothing_else_differs() -> None:
+    lines = ["v0 = torch.tensor([float('nan'), 2.0])", "v1 = torch.special.chebyshev_polynomial_w(v0, 9)"]
+    wanted = notes(*lines)
+    for place, reason in ((0, "polynomials of NaN"), (4, "")):
+        other = copy.deepcopy(wanted)
+        sight = dict(other[1])["v1"]
+        sight["elements"] = (b"\0" * 4).hex().join((sight["elements"][: 2 * place], sight["elements"][2 * place + 8 :]))
+        (difference,) = compare(other[:2], wanted[:2])
+        assert reason_for(lines, difference, other[:2], wanted[:2]) == reason
+
+
 def test_elements_that_nobody_wrote_are_noise_where_both_refuse() -> None:
     lines = ["v0 = torch.zeros([0])", "torch.gather(torch.ones(3), 0, torch.tensor([9]), out=v0)"]
     wanted = notes(*lines)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from .comparison import Difference, close
 from .machine import Notes
 from .sights import Sight, elements_of
@@ -17,6 +19,8 @@ LIMIT = 0.005
 
 _WRITTEN = re.compile(r"(?:with [^:]*: )?(?P<target>v\d+)(?P<view>.*)\.\w+_\((?P<read>.*)\)$")
 _OUT = re.compile(r"(?P<read>.*)\bout=\(?(?P<target>v\d+)(?P<view>[^,)]*)")
+#: What PyTorch has kernels for that read or write raw memory.
+_STRIDELESS = re.compile(r"\b(native_group_norm|rrelu_with_noise|rnn_tanh|rnn_relu|gru|lstm)\(")
 #: What the memory of a tensor that is resized while it is read comes to.
 _RESIZED = frozenset(("elements", "shape", "accepts", "raises", "shares"))
 #: What makes elements of fewer digits, and the dtype whose tolerance they have then.
@@ -115,6 +119,47 @@ def reads_what_it_writes(doubt: Doubt) -> bool:
     return bool(found["view"]) or found["read"].strip() != found["target"]
 
 
+def writes_what_it_saved(doubt: Doubt) -> bool:
+    """A backward pass that PyTorch refuses for a write that is none of the program's: its operator wrote."""
+    written = r"\w_\(|\][^=!<>]*=[^=]|[-+*/%&|^<>]= |out=|inplace=True|\.step\("
+    return doubt.refused("has been modified by an inplace operation") and not any(
+        re.search(written, line) for line in doubt.lines
+    )
+
+
+def transforms_nothing(doubt: Doubt) -> bool:
+    """PyTorch's library of Fourier transforms refuses a batch of none."""
+    return doubt.refused("MKL FFT error")
+
+
+def takes_too_long(doubt: Doubt) -> bool:
+    """PyTorch took longer for a line than it may, which leaves what it was importing half imported."""
+    return doubt.wanted.get("error", {}).get("type") == "Late" or doubt.refused("partially initialized module 'torch")
+
+
+def passes_over_strides(doubt: Doubt) -> bool:
+    """A kernel of PyTorch's reads or writes an argument with gaps as if there were none."""
+    name = doubt.difference.name
+    calls = [line for line in doubt.lines if _STRIDELESS.search(line)]
+    return any(_has_gaps(line, doubt.lines) for line in calls if line is doubt.line or re.search(rf"\b{name}\b", line))
+
+
+def _has_gaps(line: str, lines: list[str]) -> bool:
+    """Whether a line shows a tensor with gaps, or a variable that was made with some."""
+    names = set(re.findall(r"\bv\d+\b", line))
+    made = [other for other in lines if (found := re.match(r"(v\d+) = ", other)) and found[1] in names]
+    return any(re.search(r", -1\)\[\.\.\., 0\]|\[::\d\]", text) for text in [line, *made])
+
+
+def is_polynomial_of_nan(doubt: Doubt) -> bool:
+    """PyTorch's recurrences of polynomials end at once for NaN, and give what was in memory."""
+    return "_polynomial_" in doubt.line and all(
+        close(b["dtype"], np.where(np.isnan(elements_of(b)), np.nan, elements_of(a)), elements_of(b))
+        for a, b in doubt.pairs()
+        if a["elements"] is not None and np.dtype(b["dtype"]).kind == "f"
+    )
+
+
 def shows_bits(doubt: Doubt) -> bool:
     """Elements are read as those of another dtype, in which the last bit of a rounded number counts."""
     return re.search(r"\.view\(torch\.\w+\)|view_copy\(.*torch\.\w+\)", doubt.line) is not None
@@ -138,6 +183,7 @@ NOISE: dict[str, Callable[[Doubt], bool]] = {
     "written before an index out of range is met": stops_at_an_index,
     "resized for a result that was refused": was_never_written,
     "reads memory while it is written, in an order that PyTorch leaves open": reads_what_it_writes,
+    "polynomials of NaN": is_polynomial_of_nan,
     "bits of rounded numbers": shows_bits,
     "rounded to half precision on the way": is_of_half_precision,
     "rounded to single precision on the way": is_of_single_precision,
@@ -146,6 +192,10 @@ NOISE: dict[str, Callable[[Doubt], bool]] = {
 OF_SIZES: dict[str, Callable[[Doubt], bool]] = {
     "gets a shape that its memory is too small for": grows_what_cannot_grow,
     "resizes an input before it is read": resizes_what_it_reads,
+    "an operator of PyTorch's writes what it has saved": writes_what_it_saved,
+    "a Fourier transform of nothing": transforms_nothing,
+    "takes PyTorch too long": takes_too_long,
+    "read as if its elements lay side by side": passes_over_strides,
 }
 
 

@@ -26,7 +26,17 @@ _LIMIT = 10
 _PATIENCE = 25
 #: Bytes of data that a process may have.
 _MEMORY = 6 << 30
-_PARTS = ("_C", "utils.checkpoint", "nn.functional", "optim", "autograd.functional", "fft", "linalg", "special")
+_PARTS = (
+    "_C",
+    "utils.checkpoint",
+    "nn.functional",
+    "optim",
+    "autograd.functional",
+    "fft",
+    "linalg",
+    "special",
+    "_dynamo",
+)
 
 
 def load(name: str) -> Any:

@@ -159,6 +159,9 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
 @overridable_builtin
 def result_type(tensor1: Any, tensor2: Any) -> _dtypes.dtype:
     """The dtype that two tensors or numbers promote to; tensors without dimensions and numbers weigh less."""
+    for number in (tensor1, tensor2):
+        if isinstance(number, int) and not -(2**63) <= number < 2**64:
+            raise OverflowError("int too big to convert")
     return result_type_of([tensor1, tensor2])
 
 

@@ -17,7 +17,8 @@ _COPIED = frozenset(
 #: What it carries out whole, without a derivative of the form: the result requires grad, and backward ends there.
 _UNDERIVABLE = frozenset(
     """
-    alias_copy as_strided_copy conj_physical diag diagonal_copy expand_copy fft_fftfreq fft_ihfft fft_rfftfreq
+    alias_copy as_strided_copy conj_physical detach_copy diag diagonal_copy expand_copy fft_fftfreq fft_ihfft
+    fft_rfftfreq
     floor_divide heaviside histogram.bin_ct histogram.bins_tensor linalg_eigvals linalg_ldl_factor linalg_ldl_factor_ex
     linalg_ldl_solve
     log_softmax.int permute_copy scatter.reduce scatter.value_reduce select_copy.int slice_copy.Tensor slice_scatter

@@ -223,11 +223,11 @@ def _has_lists(pattern: Pattern) -> bool:
 
 
 def _refusals(pattern: Pattern) -> Iterator[str]:
-    """Tensors without a derivative may not require grad; what else is wrong with a call is said first."""
+    """Tensors without a derivative may not require grad; what else is wrong is said first, where nothing is written."""
     for i, kind in enumerate(pattern.kinds):
         if kind in ("tensor", "optional") and i not in pattern.inputs:
             yield f"if {_requires_grad(i, pattern)}:"
-            yield f"    below({_arguments(pattern)})"
+            yield f"    if not any(a.writes for a in cls.plan.schema.arguments): below({_arguments(pattern)})"
             yield f"    refuse_gradient(cls.plan, {i})"
 
 

@@ -132,6 +132,8 @@ def _norm(input: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
         if len(over) != 2:
             raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, over))}")
         return ops.linalg_matrix_norm(input, "nuc", over, keepdim, dtype=dtype)
+    if p == "fro" and dims is not None and len(dims) > 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
     if p == "fro" or p is None:
         p = 2
     if dims is None and not keepdim:

@@ -48,6 +48,8 @@ def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
         return higher
     if higher.is_floating_point:
         return higher.to_complex() if lower.is_complex else higher
+    if lower.is_complex:
+        return lower  # beside unsigned integers, too, which promote to no complex dtype by `promote_types`
     if higher is dtypes.bool or lower.category >= 2:
         return promote_types(higher, lower)
     return higher

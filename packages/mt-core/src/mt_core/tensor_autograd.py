@@ -308,6 +308,8 @@ class AutogradMembers:
                 "hence detach_() cannot be called on these gradients. To fix this error, please refer to the "
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
+        if tls.inference or self._keys & INFERENCE:
+            return self  # nothing of autograd runs then, which cuts the history
         state = self._autograd
         if state is not None:
             state.grad_fn, state.output_nr = None, 0

@@ -10,6 +10,9 @@ from mt_core.decomp.norm import batch_norm_backward, native_group_norm_backward
 from mt_core.dispatch.registry import find_overload
 
 from ..rules import joint_derivative
+from ._refused import refused_operator
+
+refused_operator("batch_norm_update_stats", "input", "running_mean", "running_var")
 
 
 def layer_norm_gradients(

@@ -15,6 +15,8 @@ _REASONS = {
     "cholesky": "The factorization could not be completed because the input is not positive-definite (the "
     "leading minor of order {} is not positive-definite).",
     "solve": "The solver failed because the input matrix is singular.",
+    "cholesky_inverse": "The diagonal element {} is zero, the inversion could not be completed because the input "
+    "matrix is singular.",
     "inv": "The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
     "singular.",
 }  # fmt: skip

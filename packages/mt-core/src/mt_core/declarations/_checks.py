@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import can_cast, dtype, scalar_type_name
+from ..dtypes import can_cast, cpp_type_name, dtype, scalar_type_name
 from ..number_range import check_factor, check_number
 
 __all__ = [
@@ -51,7 +51,8 @@ class OutDtypes:
     Parameters
     ----------
     words
-        With ``{name}`` for the argument ("result" where it is ``out``), and ``{out}`` and ``{expected}`` for the dtypes.
+        With ``{name}`` for the argument ("result" where it is ``out``), and ``{out}`` and ``{expected}`` for the dtypes,
+        ``{cpp_out}`` and ``{cpp_expected}`` for their names in C++.
     accepts
         Called with the result's dtype and that of ``out``; what the result can be cast to, unless said otherwise.
     error
@@ -74,7 +75,8 @@ class OutDtypes:
         """Raise PyTorch's error for an ``out`` that is not accepted."""
         if result is not out and not self.accepts(result, out):
             shown = {"out": scalar_type_name(out), "expected": scalar_type_name(result)}
-            raise self.error(self.words.format(name="result" if name == "out" else name, **shown))
+            in_cpp = {"cpp_out": cpp_type_name(out), "cpp_expected": cpp_type_name(result)}
+            raise self.error(self.words.format(name="result" if name == "out" else name, **shown, **in_cpp))
 
 
 class Refusal:

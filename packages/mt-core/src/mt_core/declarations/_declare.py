@@ -14,11 +14,12 @@ from ._checks import OutDtypes, Supported
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Declaration", "Family", "Options"]
+__all__ = ["EXPECTED_OUT", "Declaration", "Family", "Options"]
 
 _VARIANTS = frozenset({"function", "method"})
 _FORMS = frozenset({"functional", "inplace", "out"})
-_EXACT_OUT = "Expected out tensor to have dtype {cpp_expected}, but got {cpp_out} instead"
+#: What is said of an ``out`` of another dtype than the result's by operators that PyTorch generates the checks of.
+EXPECTED_OUT = "Expected out tensor to have dtype {cpp_expected}, but got {cpp_out} instead"
 
 
 class Declaration:
@@ -62,7 +63,7 @@ class Declaration:
     alias_of : str or None
         The overload that this one is a second name of.
     exact_out : str, or tuple with one for each result
-        Where ``out`` must have the result's dtype: what is said if not (declared as True: `_EXACT_OUT`), with ``{out}`` and ``{expected}`` for the dtypes
+        Where ``out`` must have the result's dtype: what is said if not (declared as True: `EXPECTED_OUT`), with ``{out}`` and ``{expected}`` for the dtypes
         (``{cpp_out}`` and ``{cpp_expected}`` for their C++ names), ``{name}`` for the argument's. Else it is what the result can be cast to.
     out_takes : frozenset of dtype
         The dtypes that such an ``out`` may have besides the result's.
@@ -76,8 +77,8 @@ class Declaration:
         is refused.
     out_check : OutDtypes or None
         What ``out`` may be, where that is neither, or is said in other words.
-    resizes_first : bool
-        An ``out`` gets the result's shape before its dtype is refused.
+    resizes_first : bool, or function of the arguments
+        Whether an ``out`` gets the result's shape before its dtype is refused.
     shaped_as : str
         The argument whose shape ``out`` gets before shapes are refused; without it, the result's.
     any_shape_out : bool
@@ -160,7 +161,7 @@ class Declaration:
         on_expanded: str = "",
         out_check: OutDtypes | None = None,
         any_shape_out: bool = False,
-        resizes_first: bool = False,
+        resizes_first: bool | Callable[..., bool] = False,
         count_told: bool = False,
         shaped_as: str = "",
         out_is_internal: bool = False,
@@ -186,7 +187,7 @@ class Declaration:
         self.dtypes = dtypes
         self.doc = doc
         self.alias_of = alias_of
-        self.exact_out = _EXACT_OUT if exact_out is True else exact_out or ""
+        self.exact_out = EXPECTED_OUT if exact_out is True else exact_out or ""
         self.out_takes = out_takes
         self.out_dtype = out_dtype
         self.apart = apart
@@ -266,7 +267,7 @@ class Facts(TypedDict, total=False):
     on_expanded: str
     out_check: OutDtypes
     any_shape_out: bool
-    resizes_first: bool
+    resizes_first: bool | Callable[..., bool]
     count_told: bool
     shaped_as: str
     out_is_internal: bool

@@ -182,7 +182,8 @@ family.elementwise(
 
 
 def _check_same_dtype(args: tuple[Any, ...], common: Any) -> None:
-    """``lerp`` does not promote: all have the dtype of the first, except a weight without dimensions."""
+    """``lerp`` promotes by a weight without dimensions alone: all others have the dtype of the first."""
+    common = args[0]._dtype
     for name, value in zip(("end", "weight"), args[1:], strict=True):
         found = getattr(value, "_dtype", common)
         if found is not common and not (name == "weight" and value.dim() == 0):
@@ -201,7 +202,7 @@ family.elementwise(
 )
 family.elementwise(
     "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
-    promotion=KEEP,
+    promotion=ARITHMETIC,
     inplace=True,
     out="Tensor_out",
     check=Supported("lerp_kernel_tensor", FLOATS | COMPLEX, also=_check_same_dtype),

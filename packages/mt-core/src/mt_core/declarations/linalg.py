@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._checks import BOOL, LAPACK, NUMBERS, OutDtypes, Refusal, Supported
+from .. import dtypes
+from ._checks import BOOL, COMPLEX_HALF, LAPACK, NUMBERS, OutDtypes, Refusal, Supported
 from ._declare import Family
 
 family = Family("linalg")
@@ -124,12 +125,16 @@ _composite(
 family.composite(
     "matrix_power(Tensor self, int n) -> Tensor", exact_out=True, out=True, doc="Second name of `linalg_matrix_power`."
 )
+_NO_POWERS = COMPLEX_HALF | {dtypes.float16, dtypes.bfloat16}
 _composite(
     "linalg_vander(Tensor x, *, int? N=None) -> Tensor",
     dtypes=Supported(
         "vander",
-        NUMBERS,
-        Refusal(BOOL, "linalg.vander supports floating point, complex, and integer tensors, but got {}"),
+        NUMBERS - _NO_POWERS,
+        Refusal(
+            BOOL | _NO_POWERS,
+            "linalg.vander supports floating point, complex, and integer tensors, but got {}",
+        ),
     ),
     doc="x^0 ... x^(N-1) along a new last dimension.",
 )

@@ -58,16 +58,30 @@ family.plain(
     doc="Matrix times vector (n, k) @ (k) -> (n).",
     exact_out=True,
 )
+#: Vectors have no kernel that PyTorch generates checks for.
+_DOT_OUT: dict[str, Any] = {
+    "exact_out": "result dtype {out} does not match input dtype {expected}",
+    "resizes_first": True,
+}
+
+
+def _resizes_first(self: Any, other: Any) -> bool:
+    """Products of matrices with matrices or vectors check ``out`` first, all other ones resize it."""
+    return sorted((self.dim(), other.dim())) not in ([1, 2], [2, 2])
+
+
 family.plain(
     "dot(Tensor self, Tensor tensor) -> Tensor",
     dtypes=Supported("dot", _FACTORS),
     out=True,
+    **_DOT_OUT,
     doc="Inner product of two vectors of one length.",
 )
 family.plain(
     "vdot(Tensor self, Tensor other) -> Tensor",
     dtypes=Supported("dot", _FACTORS),
     out=True,
+    **_DOT_OUT,
     doc="`dot` with the first vector conjugated.",
 )
 family.composite(
@@ -75,6 +89,7 @@ family.composite(
     out=True,
     doc="Matrix product with batch dimensions broadcast; vectors count as a row on the left and a column on the right.",
     exact_out=True,
+    resizes_first=_resizes_first,
 )
 family.composite("outer(Tensor self, Tensor vec2) -> Tensor", out=True, doc="(n), (m) -> (n, m) of all products.")
 family.composite("ger(Tensor self, Tensor vec2) -> Tensor", out=True, doc="Second name of `outer`.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dtypes import int64, uint8
+from ..dtypes import float32, float64, int64, uint8
 from ._checks import FLOATS, INTEGERS, USUAL, Supported
 from ._declare import Family
 
@@ -21,6 +21,9 @@ _RESAMPLED = {
     "bicubic2d": Supported("compute_indices_weights_cubic", FLOATS | {uint8}),
 }
 
+#: Of how many dimensions -> which elements windows are averaged of.
+_AVERAGED = {2: FLOATS | {int64}, 3: frozenset((float32, float64, int64))}
+
 for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
     _adaptive = "3d_cpu" if _n == 3 else "2d"
     _window = f"int[{_n}] kernel_size, int[{_n}] stride=[], int[{_n}] padding=0"
@@ -34,7 +37,7 @@ for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
         family.plain(
             f"avg_pool{_n}d(Tensor self, {_window}, bool ceil_mode=False, bool count_include_pad=True, int? "
             "divisor_override=None) -> Tensor",
-            dtypes=Supported("avg_pool2d" if _n == 2 else "avg_pool3d_out_frame", FLOATS | {int64}),
+            dtypes=Supported("avg_pool2d" if _n == 2 else "avg_pool3d_out_frame", _AVERAGED[_n]),
             **_NN,
             out=True,
             exact_out=True,

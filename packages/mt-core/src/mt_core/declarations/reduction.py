@@ -6,8 +6,8 @@ from typing import Any
 
 from ..dtypes import bool as bool_
 from ..dtypes import dtype, uint8
-from ._checks import REAL, USUAL, Supported
-from ._declare import Family
+from ._checks import REAL, USUAL, OutDtypes, Supported
+from ._declare import EXPECTED_OUT, Family
 
 family = Family("reduction")
 
@@ -24,6 +24,13 @@ def _mean_of_out(self: Any, out: Any) -> dtype | None:
     """The same where neither is of integers, which have no mean and hold none."""
     return out._dtype if self._dtype.category >= 2 and out._dtype.category >= 2 else None
 
+
+def _is_given_or_of_integers(result: dtype, out: dtype) -> bool:
+    """Nothing but `dtype` makes the result of a mean another than ``out``; integers are refused as everywhere."""
+    return result is out or out.category < 2
+
+
+_OUT_OF_MEAN = OutDtypes(EXPECTED_OUT, _is_given_or_of_integers)
 
 family.plain(
     "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
@@ -44,10 +51,13 @@ family.reduction(
 family.plain(
     "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     out="dtype_out",
+    out_check=_OUT_OF_MEAN,
     out_dtype=_mean_of_out,
     doc="Mean of floating-point or complex elements.",
 )
-family.reduction("mean", overload="dim", dim="int[1]? dim", dtype=True, out="out", out_dtype=_mean_of_out)
+family.reduction(
+    "mean", overload="dim", dim="int[1]? dim", dtype=True, out="out", out_check=_OUT_OF_MEAN, out_dtype=_mean_of_out
+)
 family.plain(
     "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     out="out",

@@ -7,10 +7,21 @@ from .reduction import family
 
 _BINNED = "float[]? range=None, Tensor? weight=None, bool density=False"
 _PAIR = ("hist", "bin_edges")
+_OUTS = (
+    (
+        "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {cpp_expected} and hist "
+        "{cpp_out}"
+    ),
+    (
+        "torch.histogram: input tensor and bin_edges tensor should have the same dtype, but got input {cpp_expected} and "
+        "bin_edges {cpp_out} for dimension 0"
+    ),
+)
 
 family.plain(
     f"histogram.bin_ct(Tensor self, int bins=100, *, {_BINNED}) -> (Tensor hist, Tensor bin_edges)",
     out=("bin_ct_out", _PAIR),
+    exact_out=_OUTS,
     doc="Counts (or sums of weights, or with `density` shares by bin width) of elements in bins of equal width; the last "
     "bin takes its upper edge in.",
 )
@@ -19,6 +30,7 @@ family.plain(
     "bin_edges)",
     dtypes=Supported("histogram_cpu", FLOATS),
     out=("bins_tensor_out", _PAIR),
+    exact_out=_OUTS,
     doc="The same for bins between given ascending edges.",
 )
 family.plain(

@@ -9,6 +9,18 @@ from ._declare import Family
 family = Family("sort")
 
 _PAIR = ("values", "indices")
+#: What is said of outputs of other dtypes by operators whose checks are written by hand.
+_OF_KTH = ("output values must be of same type as input", "output indices must be of scalar type Long")
+_OF_MEDIAN = (
+    (
+        "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type torch.{out}Tensor "
+        "does not equal torch.{expected}Tensor (while checking arguments for median)"
+    ),
+    (
+        "Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.{out}Tensor instead (while "
+        "checking arguments for median)"
+    ),
+)
 _SORTED = Supported("sorting_kernel_method_name", frozenset(ALL_DTYPES) - FLOAT8, idle="scalar")
 #: What places are written to; as PyTorch says it where they are to be of int64.
 _OUT = (
@@ -58,7 +70,7 @@ family.plain(
 family.plain(
     "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
-    exact_out=True,
+    exact_out=_OF_KTH,
     apart="self",
     apart_first=True,
     doc="The k-th smallest element along `dim`, k from 1, and its index.",
@@ -72,7 +84,7 @@ family.plain(
 family.plain(
     "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
-    exact_out=True,
+    exact_out=_OF_MEDIAN,
     not_in_part="self",
     dtypes=Supported("median_out", INTEGERS | FLOATS),
 )
@@ -84,7 +96,7 @@ family.plain(
 family.plain(
     "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
-    exact_out=True,
+    exact_out=_OF_MEDIAN,
     not_in_part="self",
     dtypes=Supported("median_out", INTEGERS | FLOATS),
 )

@@ -12,6 +12,7 @@ from ..dispatch.registry import register_composite as composite
 from ..dtypes import dtype
 from ..factories import check_options
 from ..tensor_types import TENSORS
+from .linalg import vander as vander_matrix
 
 
 def _ends(name: str, start: Any, end: Any) -> tuple[Any, Any]:
@@ -109,7 +110,7 @@ def vander(x: Any, N: int | None, increasing: bool) -> Any:
     if count < 2:
         return x.new_ones((x.shape[0], count), dtype=d)
     if not increasing:
-        return ops.linalg_vander(x.to(d), N=count).flip((-1,))
+        return vander_matrix(x.to(d), count).flip((-1,))
     powers = x.new_empty((x.shape[0], count), dtype=d)
     powers.select(1, 0).fill_(1)
     rest = powers.narrow(1, 1, count - 1)

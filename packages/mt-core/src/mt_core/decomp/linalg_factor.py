@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
-from ..checks.linalg import refuse_singular_factor
+from ..checks.linalg import refuse_singular, refuse_singular_factor
 from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
@@ -309,8 +309,16 @@ def cholesky_solve(self: Any, input2: Any, upper: bool) -> Any:
 def cholesky_inverse(self: Any, upper: bool) -> Any:
     """self (*, N, N) -> (*, N, N)."""
     _check_square(self, "cholesky_inverse")
+    _refuse_zeros_on_diagonal(self)
     identity = ops.eye(self.shape[-1], dtype=self.dtype, device=self.device)
     return cholesky_solve(identity.expand(self.shape), self, upper)
+
+
+def _refuse_zeros_on_diagonal(self: Any) -> None:
+    if self.is_meta or not bool((zero := seen_through(self.detach()).diagonal(0, -2, -1) == 0).any()):
+        return
+    rows = zero.reshape(-1, self.shape[-1]).tolist()
+    refuse_singular([row.index(True) + 1 if any(row) else 0 for row in rows], self.dim() > 2, "cholesky_inverse")
 
 
 # Pseudo-inverses, ranks, condition numbers

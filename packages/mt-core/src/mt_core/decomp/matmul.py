@@ -129,7 +129,8 @@ def outer(self: Any, vec2: Any) -> Any:
 def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
     """self broadcast to (M, N), batch1 (B, M, K), batch2 (B, K, N) -> (M, N), summed over B."""
     _check_addbmm(self, batch1, batch2)
-    _SUMMED.require((self,), self._dtype)
+    if batch1.size(1) * batch2.size(2):
+        _SUMMED.require((self,), self._dtype)
     for number in (beta, alpha):
         check_factor(number, self._dtype)
     if self._dtype.is_integral:

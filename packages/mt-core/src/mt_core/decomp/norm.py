@@ -11,6 +11,7 @@ from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import cpp_type_name, finfo, scalar_type_name, uint8
 from ..keys import AUTOGRAD, OF_TRANSFORM
+from ..layout import suggested_format
 from ..shape_rules.norm import check_groups, check_normalized, check_parameter_types
 from ..tensor_autograd import unversioned
 
@@ -108,6 +109,8 @@ def group_norm(input: Any, num_groups: int, weight: Any, bias: Any, eps: float, 
     n, channels = shape[:2]
     check_groups(input, weight, bias, num_groups)
     check_parameter_types(input._dtype, weight, bias)
+    wanted = suggested_format(input)
+    input = input.contiguous() if wanted is None else input.contiguous(memory_format=wanted)
     return ops.native_group_norm(input, weight, bias, n, channels, math.prod(shape[2:]), num_groups, eps)[0]
 
 
@@ -215,7 +218,7 @@ def _move(running: Any, batch: Any, momentum: float) -> None:
         written.copy_(running.to(d.compute) * (1 - momentum) + batch.to(d.compute) * momentum)
 
 
-@composite("batch_norm_update_stats")
+@composite("batch_norm_update_stats", explicit=True)
 def batch_norm_update_stats(input: Any, running_mean: Any, running_var: Any, momentum: float) -> tuple[Any, Any]:
     """input (N, C, *) -> mean and biased variance (C,), towards which running statistics (C,) move in place."""
     shape = input._array.shape

@@ -10,6 +10,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..construct import tensor
 from ..dispatch.registry import register_composite as composite
+from ..dtypes import int64, scalar_type_name
 
 #: (contribution of the input, state, weight of the state, its bias) -> the next state.
 Step = Callable[..., Any]
@@ -121,6 +122,13 @@ class _Padded:
         return ops.stack(outputs[::-1] if backwards else outputs), hx
 
 
+def _counts(batch_sizes: Any) -> list[int]:
+    """How many sequences there are at each step, told by a tensor of int64."""
+    if batch_sizes.dtype is not int64:
+        raise RuntimeError(f"expected scalar type Long but found {scalar_type_name(batch_sizes.dtype)}")
+    return batch_sizes.tolist()
+
+
 class _Packed:
     """Runs a direction over packed sequences: (sum of lengths, I), `sizes[t]` of them at step t."""
 
@@ -230,7 +238,7 @@ def _register_network(name: str, step: Step) -> None:
         bidirectional: bool,
     ) -> tuple[Any, Any]:
         layers = _layers(step, list(params), has_biases, num_layers, bidirectional)
-        runner = _Packed(batch_sizes.tolist())
+        runner = _Packed(_counts(batch_sizes))
         outputs, final = _run_layers(runner, layers, num_layers, data, list(hx.unbind(0)), dropout, train)
         return outputs, ops.stack(final)
 
@@ -287,7 +295,7 @@ def lstm_data(
     states = _pairs(hx)
     projected = hx[0].shape[2] != hx[1].shape[2]
     layers = _layers(_lstm, list(params), has_biases, num_layers, bidirectional, projected)
-    outputs, final = _run_layers(_Packed(batch_sizes.tolist()), layers, num_layers, data, states, dropout, train)
+    outputs, final = _run_layers(_Packed(_counts(batch_sizes)), layers, num_layers, data, states, dropout, train)
     return outputs, *_stacked_pairs(final)
 
 

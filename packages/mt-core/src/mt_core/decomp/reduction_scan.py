@@ -11,6 +11,7 @@ from ..api import _functions as ops
 from ..declarations._checks import COMPLEX, COMPLEX_HALF, FLOAT8, REAL, Supported
 from ..dispatch.registry import register_composite as composite
 from ..layout import broadcast_shapes
+from ..promotion import result_type_of
 from ..return_types import struct_sequence
 from ..symbolic import SymInt
 from ..tensor import wrap_dim
@@ -62,9 +63,9 @@ def diff(self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    at = wrap_dim(dim, self.dim())
     if not n:
-        return ops.zeros_like(self).copy_(self)
+        return ops.zeros_like(self).copy_(self)  # PyTorch does not look at `dim` then
+    at = wrap_dim(dim, self.dim())
     parts = [p for p in (prepend, self, append) if p is not None]
     for p in (prepend, append):
         if p is not None and p.dim() != self.dim():
@@ -259,7 +260,7 @@ def cumulative_trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
     """y (*, N, *) -> (*, N - 1, *), along `dim`."""
     dim = _cumulative_dim(y, dim)
     if y.shape[dim] == 0:
-        return y.new_zeros(y.shape)
+        return times(y, 0.5)
     _check_spacing("cumulative_trapezoid", dx)
     return times(_neighbours(y, dim), dx / 2.0).cumsum(dim)
 
@@ -269,7 +270,7 @@ def cumulative_trapezoid_x(y: Any, x: Any, dim: int) -> Any:
     """y (*, N, *) -> (*, N - 1, *), along `dim`."""
     dim = _cumulative_dim(y, dim)
     if y.shape[dim] == 0:
-        return y.new_zeros(y.shape)
+        return divided(y.to(result_type_of([y, x])), 2.0)
     return divided((_neighbours(y, dim) * _steps("cumulative_trapezoid", x, y, dim)).cumsum(dim), 2.0)
 
 

@@ -73,7 +73,9 @@ def hstack(tensors: list[Any]) -> Any:
 
 
 def _two_dims(tensor: Any) -> Any:
-    return tensor.reshape(1, -1) if tensor.dim() < 2 else tensor
+    if tensor.dim() == 1:
+        return tensor.unsqueeze(0)
+    return tensor if tensor.dim() else tensor.reshape(1, 1)
 
 
 @composite("vstack", "row_stack")
@@ -89,7 +91,13 @@ def dstack(tensors: list[Any]) -> Any:
     """tensors (A, B, N_i), with dimensions added where they lack -> (A, B, sum of N_i)."""
     if not tensors:
         raise RuntimeError("dstack expects a non-empty TensorList")
-    return ops.cat([_two_dims(t).unsqueeze(-1) if t.dim() < 3 else t for t in tensors], 2)
+    return ops.cat([_three_dims(t) for t in tensors], 2)
+
+
+def _three_dims(tensor: Any) -> Any:
+    if tensor.dim() > 2:
+        return tensor
+    return _two_dims(tensor).unsqueeze(-1) if tensor.dim() else tensor.reshape(1, 1, 1)
 
 
 @composite("column_stack")

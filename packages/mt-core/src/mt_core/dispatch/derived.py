@@ -11,6 +11,7 @@ from typing import Any
 
 from ..block import set_geometry
 from ..cell import cell_of
+from ..declarations._declare import EXPECTED_OUT
 from ..determinism import DETERMINISM, filler_of
 from ..dtypes import cpp_type_name
 from ..keys import AUTOGRAD, META, STRIDED
@@ -280,6 +281,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     tensors = [i for i in overload.tensor_positions if i not in outs]
     also = overload.declaration.out_takes
     check_outs = check_of_outs(overload)
+    one_by_one = len(outs) > 1 and overload.declaration.exact_out == EXPECTED_OUT
     chooses = overload.declaration.out_dtype
     shaped_as = next((i for i, a in enumerate(arguments) if a.name == overload.declaration.shaped_as), None)
     dtype_at = next((i for i, a in enumerate(functional.schema.arguments) if a.name == "dtype"), -1)
@@ -311,11 +313,13 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
             results = functional.call(*given)
             if elementwise_kind and any(args[i] is args[outs[0]] for i in tensors):
                 check_shape(args[outs[0]], results.shape)
-            if resizes_first:
+            if resizes_first is True or resizes_first and resizes_first(*given):
                 resize_out(args[outs[0]], results.shape)
             if check_outs is not None:
                 for i, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
                     check_outs(i, args[i], result._dtype)
+                    if one_by_one:
+                        resize_out(args[i], result.shape)
             if len(outs) == 1:
                 out = args[outs[0]]
                 if any_shape and out.numel() == results.numel():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
+from ..declarations._checks import FLOAT8, INTEGERS
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..keys import CONJUGATE, NEGATIVE
@@ -23,14 +24,21 @@ def frexp(self: Any) -> tuple[Spec, Spec]:
     return Spec(self.shape, self.dtype, strides), Spec(self.shape, dtypes.int32, strides)
 
 
+def _of_power(self: Any, other: Any) -> dtypes.dtype:
+    """The dtype of self * 2.0 ** other: where the power is of integers, it has the default dtype."""
+    return FLOAT.result(result_type_of([self, other]) if other.dtype.category > 1 else self.dtype)
+
+
 @shape_rule("ldexp.Tensor")
 def ldexp(self: Any, other: Any) -> Spec:
     """self (*), other (*), broadcast -> the common shape."""
     common = self.dtype
     if not common.is_floating_point or other.dtype.category > 1:
-        common = FLOAT.result(result_type_of([self, other]))
-    elif other.dtype is dtypes.bool:
-        raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+        common = _of_power(self, other)
+    elif other.dtype not in INTEGERS:
+        raise NotImplementedError(f"\"ldexp_cpu_exp\" not implemented for '{scalar_type_name(other.dtype)}'")
+    elif common in FLOAT8:
+        raise NotImplementedError(f"\"ldexp_cpu\" not implemented for '{scalar_type_name(common)}'")
     if common is dtypes.complex32:
         raise NotImplementedError("\"pow\" not implemented for 'ComplexHalf'")
     shape = broadcast_shapes([self.shape, other.shape])

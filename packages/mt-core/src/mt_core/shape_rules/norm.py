@@ -185,6 +185,11 @@ def native_group_norm(
     check_parameter_types(input._dtype, weight, bias)
     shape, d = tuple(input._array.shape), input._dtype
     _expect(math.prod(shape) == N * C * HxW, "X.numel() == N * C * HxW")
+    wanted = suggested_format(input)
+    _expect(
+        input.is_contiguous() if wanted is None else input.is_contiguous(memory_format=wanted),
+        "X.is_contiguous(memory_format)",
+    )
     kept = next((p._dtype for p in (weight, bias) if p is not None), d)
     return Spec(shape, d, strides_like(input, shape)), Spec((N, group), kept), Spec((N, group), kept)
 

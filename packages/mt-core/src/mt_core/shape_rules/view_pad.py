@@ -26,6 +26,8 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any) -> Spec:
     if any(n > 0 for n in pad):
         check_number(value, self._dtype)
     before = list(shape)
+    if any(shape[-1 - i // 2] + pad[i] + min(pad[i - 1], 0) * (i % 2) < 0 for i in range(len(pad)) if pad[i] < 0):
+        raise RuntimeError("narrow(): length must be non-negative.")
     for i in range(len(pad) // 2):
         at = len(shape) - 1 - i
         shape[at] += pad[2 * i] + pad[2 * i + 1]
