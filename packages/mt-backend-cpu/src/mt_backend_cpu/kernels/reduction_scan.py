@@ -105,6 +105,11 @@ def histc(self: np.ndarray, bins: int, min: Any, max: Any) -> np.ndarray:
     if low == high:
         low, high = low - 1, high + 1
     check_bin_range(low, high)
-    inside = self[(self >= low) & (self <= high)].astype(np.float64)
-    places = ((inside - low) * bins / (high - low)).astype(np.int64)
+    inside = self[(self >= low) & (self <= high)]
+    of = inside.dtype.type
+    with np.errstate(all="ignore"):
+        places = (inside - of(low)) * of(bins) / (of(high) - of(low))
+    if not np.isfinite(places).all():  # a range that the elements' dtype does not hold
+        places = (inside.astype(np.float64) - low) * bins / (high - low)
+    places = places.astype(np.int64)
     return np.bincount(np.minimum(places, bins - 1), minlength=bins).astype(self.dtype)
