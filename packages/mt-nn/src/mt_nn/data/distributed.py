@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import mt_core as mt
 
+from .._process_groups import default_process_group
 from .dataset import Dataset
 from .sampler import Sampler
 
@@ -24,7 +25,7 @@ class DistributedSampler(Sampler[T_co]):
     dataset
         Of a length that does not change.
     num_replicas, rank
-        How many processes there are, and which one this is.
+        How many processes there are, and which one this is; those of the default process group for None.
     shuffle, seed
         Whether the order is random, and the seed of all processes; call :meth:`set_epoch` before each epoch.
     drop_last
@@ -33,7 +34,7 @@ class DistributedSampler(Sampler[T_co]):
     Raises
     ------
     ValueError
-        Where the rank is out of range; or is not given, since there is no process group that could tell it.
+        Where the rank is out of range; or is not given, and there is no process group that could tell it.
     """
 
     def __init__(
@@ -46,9 +47,13 @@ class DistributedSampler(Sampler[T_co]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            raise ValueError(
-                "Default process group has not been initialized, please make sure to call init_process_group."
-            )
+            group = default_process_group()
+            if group is None:
+                raise ValueError(
+                    "Default process group has not been initialized, please make sure to call init_process_group."
+                )
+            num_replicas = group.size() if num_replicas is None else num_replicas
+            rank = group.rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset

@@ -7,7 +7,9 @@ from mt_core import Tensor
 
 from .. import functional as F
 from .. import init
+from .._process_groups import default_process_group
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from ._synchronized import SynchronizedBatchNorm
 from .lazy import LazyModuleMixin
 from .module import Module
 
@@ -265,8 +267,8 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization over the batches of all processes of a group, which outside one is this process's alone.
 
-    Inputs have the shape (N, C, *). Arguments are those of the other batch normalizations, and `process_group`, which
-    must be `None`, as there are no process groups.
+    Inputs have the shape (N, C, *). Arguments are those of the other batch normalizations, and `process_group`: the
+    default one for None. PyTorch refuses inputs on the CPU once there is a process group; here they are normalized.
     """
 
     def __init__(
@@ -283,11 +285,18 @@ class SyncBatchNorm(_BatchNorm):
         bias: bool = True,
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-        if process_group is not None:
-            raise NotImplementedError(
-                "SyncBatchNorm with a process group needs torch.distributed, which is not available"
-            )
         self.process_group = process_group
+
+    def forward(self, input: Tensor) -> Tensor:
+        group = self.process_group if self.process_group is not None else default_process_group()
+        if not self.training or group is None or group.size() == 1:
+            return super().forward(input)
+        self._check_input_dim(input)
+        factor = self._count_batch()
+        result: Tensor = SynchronizedBatchNorm.apply(
+            input, self.weight, self.bias, self.running_mean, self.running_var, self.eps, factor, group
+        )
+        return result
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:
