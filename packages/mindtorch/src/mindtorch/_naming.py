@@ -44,6 +44,7 @@ _MODULES = {
     "mt_distributed": "torch.distributed.distributed_c10d",
     "mt_distributed.errors": "torch.distributed",
     "mt_distributed.rendezvous": "torch.distributed.rendezvous",
+    "mt_distributed.grad_bucket": "torch._C._distributed_c10d",
     "mt_distributed.stores.file_store": "torch._C._distributed_c10d",
     "mt_distributed.stores.hash_store": "torch._C._distributed_c10d",
     "mt_distributed.stores.tcp_store": "torch._C._distributed_c10d",

@@ -17,6 +17,7 @@ from .coalescing import _coalescing_manager as _coalescing_manager
 from .coalescing import _CoalescingManager as _CoalescingManager
 from .errors import *  # noqa: F403
 from .functions import *  # noqa: F403
+from .grad_bucket import GradBucket as GradBucket
 from .groups import *  # noqa: F403
 from .objects import *  # noqa: F403
 from .options import *  # noqa: F403
@@ -43,5 +44,5 @@ _PARTS = (
     _stores_,
     _world_,
 )
-__all__ = ["ProcessGroup", "ReduceOp", "Work", *(name for part in _PARTS for name in part.__all__)]
+__all__ = ["GradBucket", "ProcessGroup", "ReduceOp", "Work", *(name for part in _PARTS for name in part.__all__)]
 __all__.remove("library_of")

@@ -1,0 +1,1 @@
+"""Algorithms of training on many processes."""
