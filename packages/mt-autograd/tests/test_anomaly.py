@@ -83,7 +83,7 @@ def test_mode_is_left():
     with torch.autograd.set_detect_anomaly(True):
         assert is_anomaly_enabled()
     assert not is_anomaly_enabled()
-    assert (torch.ones(1, requires_grad=True) * 2).grad_fn.hooks is None
+    assert (torch.ones(1, requires_grad=True) * 2).grad_fn._hooks is None
     torch.autograd.set_detect_anomaly(True)
     torch.autograd.set_detect_anomaly(False)
     assert not is_anomaly_enabled()

@@ -91,3 +91,29 @@ def test_hooks_are_refused_where_they_could_not_be_called() -> None:
         (x * 2)._backward_hooks = OrderedDict()
     with pytest.raises(TypeError, match="expected a variable"):
         (x * 2).grad_fn._register_hook_dict(3)
+
+
+@pytest.mark.parametrize(
+    "name",
+    "device dtype edges hooks inputs keys mask more_outputs outputs save sequence_nr shape strides variable".split(),
+)
+def test_what_a_program_keeps_at_its_node_is_its_own(name: str) -> None:
+    """The engine's own facts about a node have other names than those a program takes, such as ``ctx.shape``."""
+
+    class Sum(Function):
+        @staticmethod
+        def forward(ctx, x):
+            setattr(ctx, name, (2, 3))
+            return x.sum(), x.new_ones(4)
+
+        @staticmethod
+        def backward(ctx, grad, other):
+            assert getattr(ctx, name) == (2, 3)
+            return grad.expand(2, 3)
+
+    x = torch.ones(2, 3, requires_grad=True)
+    total, _ = Sum.apply(x * 2)
+    assert getattr(total.grad_fn, name) == (2, 3)
+    total.register_hook(lambda grad: grad * 3)
+    total.backward()
+    assert x.grad.tolist() == [[6.0] * 3] * 2

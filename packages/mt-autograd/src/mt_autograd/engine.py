@@ -134,7 +134,7 @@ class GraphTask:
         seen = set(stack)
         while stack:
             node = stack.pop()
-            for edge in pairs(node.edges):
+            for edge in pairs(node._edges):
                 target, _ = materialized(edge, node)
                 if target is not None:
                     sources.setdefault(target, []).append(node)
@@ -163,7 +163,7 @@ class GraphTask:
         stack = [node for node in seen if needed is None or node in needed]
         while stack:
             user = stack.pop()
-            edges = user.edges
+            edges = user._edges
             for i in range(0, len(edges), 2):
                 node = edges[i]
                 if node is None:
@@ -183,7 +183,7 @@ class GraphTask:
     def _start(self, grads: Sequence[Any]) -> None:
         """Put the first gradients where they arrive."""
         for index, ((node, output_nr), grad) in enumerate(zip(self.roots, grads, strict=True)):
-            buffer = self._buffers.setdefault(node, [None] * (1 + len(node.more_outputs)))
+            buffer = self._buffers.setdefault(node, [None] * (1 + len(node._more_outputs)))
             if grad is not None:
                 grad = fit_gradient(grad, node.output_spec(output_nr), node, index)
                 present = buffer[output_nr]
@@ -208,12 +208,12 @@ class GraphTask:
         return self.captured
 
     def _push(self, node: Node) -> None:
-        heapq.heappush(self._ready, (-node.sequence_nr, self._ticks(), node))
+        heapq.heappush(self._ready, (-node._sequence, self._ticks(), node))
 
     def _evaluate(self, node: Node) -> None:
         """Run a node whose gradients have all arrived."""
         grads = arrived = self._buffers.pop(node)
-        if node.hooks is not None or node.__class__ is AccumulateGrad:
+        if node._hooks is not None or node.__class__ is AccumulateGrad:
             grads = run_tensor_hooks(node, grads)
         needed = self._needed
         if needed is not None:
@@ -224,7 +224,7 @@ class GraphTask:
             if not runs:
                 return
         del arrived
-        if node.hooks is None and needed is None and not anomaly.enabled:
+        if node._hooks is None and needed is None and not anomaly.enabled:
             results = node.apply(grads, None)
         else:
             results = self._apply_watched(node, grads)
@@ -238,9 +238,9 @@ class GraphTask:
         """Apply a node with hooks, in anomaly mode, or on the way to targets only."""
         mask = None
         if self._needed is not None:
-            targets = [materialized(edge, node)[0] for edge in pairs(node.edges)]
+            targets = [materialized(edge, node)[0] for edge in pairs(node._edges)]
             mask = [target is not None and self.is_wanted(target) for target in targets]
-        if node.hooks is None:
+        if node._hooks is None:
             return checked_apply(node, grads, mask)
         grads = run_pre_hooks(node, grads)
         return run_post_hooks(node, checked_apply(node, grads, mask), grads)
@@ -248,7 +248,7 @@ class GraphTask:
     def _distribute(self, node: Node, results: Sequence[Any]) -> None:
         """Hand a node's results to the nodes that wait for them."""
         dependencies, needed, buffers = self._dependencies, self._needed, self._buffers
-        edges = node.edges
+        edges = node._edges
         if 2 * len(results) != len(edges):
             raise RuntimeError(
                 f"Function {node.name()} returned an incorrect number of gradients (expected {len(edges) // 2}, got "
@@ -264,18 +264,18 @@ class GraphTask:
             if needed is not None and not self.is_wanted(target):
                 continue
             if grad is not None:
-                fits = not output_nr and grad._array.shape == target.shape and grad._dtype is target.dtype
-                if not fits or (grad._keys ^ target.keys) & BACKEND_MASK:
+                fits = not output_nr and grad._array.shape == target._shape and grad._dtype is target._dtype
+                if not fits or (grad._keys ^ target._keys) & BACKEND_MASK:
                     grad = fit_gradient(grad, target.output_spec(output_nr), node, index)
             buffer = buffers.get(target)
             if buffer is None:
-                buffer = buffers[target] = [None] * (1 + len(target.more_outputs))
+                buffer = buffers[target] = [None] * (1 + len(target._more_outputs))
             if grad is not None:
                 if buffer[output_nr] is None:
                     buffer[output_nr] = grad
                 else:
                     # A list or tuple that hooks have seen may be held elsewhere, and all in it with it.
-                    add_to(buffer, output_nr, grad, results if node.hooks is None else ())
+                    add_to(buffer, output_nr, grad, results if node._hooks is None else ())
             waiting = dependencies[target] - 1
             dependencies[target] = waiting
             if not waiting:

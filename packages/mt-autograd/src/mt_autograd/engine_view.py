@@ -44,19 +44,19 @@ def _order(task: GraphTask) -> list[Node]:
     ready: list[tuple[int, int, Node]] = []
     for node in dict.fromkeys(node for node, _ in task.roots):
         if not waiting.get(node) and task.is_wanted(node):
-            heapq.heappush(ready, (-node.sequence_nr, len(ready), node))
+            heapq.heappush(ready, (-node._sequence, len(ready), node))
     order: list[Node] = []
     ticks = len(ready)
     while ready:
         node = heapq.heappop(ready)[2]
         order.append(node)
-        for target, _ in [materialized(edge, node) for edge in pairs(node.edges)] if task.runs(node) else ():
+        for target, _ in [materialized(edge, node) for edge in pairs(node._edges)] if task.runs(node) else ():
             if target is None or not task.is_wanted(target):
                 continue
             waiting[target] -= 1
             if not waiting[target]:
                 ticks += 1
-                heapq.heappush(ready, (-target.sequence_nr, ticks, target))
+                heapq.heappush(ready, (-target._sequence, ticks, target))
     return order
 
 

@@ -129,7 +129,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     # Saving
 
-    def save(self) -> None:
+    def _save(self) -> None:
         """Save what forward has asked for, now that its outputs have their history."""
         entries = []
         for index, tensor in enumerate(self.to_save):
@@ -444,7 +444,7 @@ class _Outputs:
         self.ctx = ctx
         self.inputs = [a for a in args if isinstance(a, Tensor)]
         self.outputs = outputs
-        self.recorded = any(target is not None for target in ctx.edges[::2])
+        self.recorded = any(target is not None for target in ctx._edges[::2])
         self.dirty = ctx.dirty_tensors
         self._check_dirty()
         self.differentiable = [
@@ -474,7 +474,7 @@ class _Outputs:
         ctx.dirty_tensors = ctx.non_differentiable = ()
         ctx._differentiable = self.differentiable
         if self.recorded:
-            ctx.save()
+            ctx._save()
         else:
             ctx.to_save = ()
         return results

@@ -74,7 +74,7 @@ def run_tensor_hooks(node: Node, grads: Sequence[Any]) -> list[Any]:
         if registry:
             grads[0] = _replaced(registry.values(), grads[0])
         return grads
-    hooks = node.hooks
+    hooks = node._hooks
     if hooks is not None:
         for output_nr, registry in hooks.tensor.items():
             grads[output_nr] = _replaced(registry.values(), grads[output_nr])
@@ -113,7 +113,7 @@ _nothing = _Nothing()
 
 def run_pre_hooks(node: Node, grads: list[Any]) -> list[Any]:
     """The arriving gradients after the node's own pre-hooks."""
-    for hook in list(node.hooks.pre.values()) if node.hooks is not None else ():
+    for hook in list(node._hooks.pre.values()) if node._hooks is not None else ():
         result = hook(tuple(grads))
         if result is not None:
             grads = _checked_all(result, grads, hook)
@@ -122,7 +122,7 @@ def run_pre_hooks(node: Node, grads: list[Any]) -> list[Any]:
 
 def run_post_hooks(node: Node, results: Sequence[Any], grads: Sequence[Any]) -> Sequence[Any]:
     """The node's results after its hooks, which also see what had arrived."""
-    for hook in list(node.hooks.post.values()) if node.hooks is not None else ():
+    for hook in list(node._hooks.post.values()) if node._hooks is not None else ():
         replaced = hook(tuple(results), tuple(grads))
         if replaced is not None:
             results = _checked_all(replaced, results, hook)

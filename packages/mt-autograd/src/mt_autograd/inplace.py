@@ -129,8 +129,8 @@ class CopySlices(Node):
     __slots__ = ("_fn", "_geometry", "_strides")
 
     def __init__(self, base: Tensor, view: Tensor, fn: Node) -> None:
-        fn.edges = (*edge_of(base), *fn.edges[2:])
-        self.attach(pairs(fn.edges), (output_spec(base),))
+        fn._edges = (*edge_of(base), *fn._edges[2:])
+        self.attach(pairs(fn._edges), (output_spec(base),))
         self._fn: Node | None = fn
         self._geometry = ViewGeometry(view, base)
         self._strides = base.stride()
@@ -141,7 +141,7 @@ class CopySlices(Node):
         """Let the inner node know whether the gradient of the old value is wanted, and whose window it sees."""
         slots = type(fn).__slots__
         if "wanted" in slots:
-            fn.wanted = fn.wanted | 1 if self.edges[0] is not None else fn.wanted & ~1
+            fn.wanted = fn.wanted | 1 if self._edges[0] is not None else fn.wanted & ~1
         if "inplace_view" in slots:
             fn.inplace_view = ref(self)
 
@@ -154,12 +154,12 @@ class CopySlices(Node):
             raise RuntimeError(FREED)
         grad = grads[0]
         if grad is None:
-            return [None] * (len(self.edges) // 2)
+            return [None] * (len(self._edges) // 2)
         whole = grad.new_empty_strided(grad.shape, self._strides)
         whole.copy_(grad)
         window = self._geometry.replay(whole)
         results = list(fn.apply([window.clone()], needed))
-        if self.edges[0] is not None and (needed is None or needed[0]):
+        if self._edges[0] is not None and (needed is None or needed[0]):
             _overwrite(window, fitted(results[0], fn, 0, self._geometry.shape, window.dtype))
             results[0] = whole
         return results

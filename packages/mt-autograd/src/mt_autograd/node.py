@@ -141,43 +141,45 @@ class Node:
 
     Attributes
     ----------
-    edges : tuple
+    _edges : tuple
         Node or leaf, output number, node or leaf, output number, ...: a pair for each differentiable input.
-    sequence_nr : int
+    _sequence : int
         Of two nodes that are ready, the engine runs the one with the higher number first.
-    shape, dtype, keys
+    _shape, _dtype, _keys
         Of the (first) output: what a gradient that arrives for it must fit.
-    more_outputs : tuple of OutputSpec
+    _more_outputs : tuple of OutputSpec
         The same of further outputs.
-    hooks : Hooks or None
+    _hooks : Hooks or None
+
+    The node of a custom function is its ``ctx``, where programs keep what they like: plain names are theirs.
     """
 
-    __slots__ = ("__weakref__", "dtype", "edges", "hooks", "keys", "more_outputs", "sequence_nr", "shape")
+    __slots__ = ("__weakref__", "_dtype", "_edges", "_hooks", "_keys", "_more_outputs", "_sequence", "_shape")
 
-    edges: tuple[Any, ...]
-    sequence_nr: int
-    shape: tuple[int, ...]
-    dtype: dtype
-    keys: int
-    hooks: Hooks | None
-    more_outputs: tuple[OutputSpec, ...]
+    _edges: tuple[Any, ...]
+    _sequence: int
+    _shape: tuple[int, ...]
+    _dtype: dtype
+    _keys: int
+    _hooks: Hooks | None
+    _more_outputs: tuple[OutputSpec, ...]
 
     def attach(self, edges: Iterable[Edge], specs: Sequence[OutputSpec]) -> "Node":
         """Set what every node has; recorders on the hot path do the same in place."""
-        self.edges = tuple(itertools.chain.from_iterable(edges))
-        self.sequence_nr = next_sequence_nr()
-        self.hooks = None
+        self._edges = tuple(itertools.chain.from_iterable(edges))
+        self._sequence = next_sequence_nr()
+        self._hooks = None
         self.set_outputs(specs)
         return self
 
     def set_outputs(self, specs: Sequence[OutputSpec]) -> None:
         """Set what gradients must fit."""
-        self.shape, self.dtype, self.keys = specs[0] if specs else EMPTY_SPEC
-        self.more_outputs = tuple(specs[1:])
+        self._shape, self._dtype, self._keys = specs[0] if specs else EMPTY_SPEC
+        self._more_outputs = tuple(specs[1:])
 
     def output_spec(self, output_nr: int) -> OutputSpec:
         """Shape, dtype and key bits of an output."""
-        return self.more_outputs[output_nr - 1] if output_nr else (self.shape, self.dtype, self.keys)
+        return self._more_outputs[output_nr - 1] if output_nr else (self._shape, self._dtype, self._keys)
 
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         """Gradients for the next edges from those of the outputs (None: zero).
@@ -202,7 +204,7 @@ class Node:
         TypeError
             For more or fewer of them than it has outputs that can have a gradient.
         """
-        wanted = sum(self._can_have_gradient(nr) for nr in range(1 + len(self.more_outputs)))
+        wanted = sum(self._can_have_gradient(nr) for nr in range(1 + len(self._more_outputs)))
         if len(grads) != wanted:
             raise TypeError(f"expected {wanted} arguments, got {len(grads)} instead")
         with unqueued():
@@ -227,9 +229,9 @@ class Node:
     @property
     def next_functions(self) -> "tuple[tuple[Node | None, int], ...]":
         """(node, output number) for every differentiable input; (None, 0) for those without history."""
-        functions = tuple(materialized(edge, self) for edge in pairs(self.edges))
+        functions = tuple(materialized(edge, self) for edge in pairs(self._edges))
         # The graph keeps the accumulators that the program may now put hooks on.
-        self.edges = tuple(itertools.chain.from_iterable(functions))
+        self._edges = tuple(itertools.chain.from_iterable(functions))
         return functions
 
     @property
@@ -239,18 +241,18 @@ class Node:
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        return tuple(InputMetadata(self.output_spec(nr)) for nr in range(1 + len(self.more_outputs)))
+        return tuple(InputMetadata(self.output_spec(nr)) for nr in range(1 + len(self._more_outputs)))
 
     def _sequence_nr(self) -> int:
-        return self.sequence_nr
+        return self._sequence
 
     def _set_sequence_nr(self, sequence_nr: int) -> None:
-        self.sequence_nr = sequence_nr
+        self._sequence = sequence_nr
 
     def _own_hooks(self) -> Hooks:
-        hooks = self.hooks
+        hooks = self._hooks
         if hooks is None:
-            hooks = self.hooks = Hooks()
+            hooks = self._hooks = Hooks()
         return hooks
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
@@ -306,25 +308,25 @@ class AccumulateGrad(Node):
     def __init__(self, variable: Any, fixed: OutputSpec | None = None) -> None:
         self.variable = variable
         self.fixed = fixed
-        self.edges = ()
-        self.sequence_nr = _FIRST
-        self.more_outputs = ()
-        self.hooks = None
+        self._edges = ()
+        self._sequence = _FIRST
+        self._more_outputs = ()
+        self._hooks = None
 
     # What a leaf is may change; the gradient must fit what it was when it was used.
 
     @property
-    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+    def _shape(self) -> tuple[int, ...]:  # type: ignore[override]
         return self.variable._array.shape if self.fixed is None else self.fixed[0]  # type: ignore[no-any-return]
 
     @property
-    def dtype(self) -> dtype | None:  # type: ignore[override]
+    def _dtype(self) -> dtype | None:  # type: ignore[override]
         chosen = self.variable._autograd.grad_dtype
         own = self.variable._dtype if self.fixed is None else self.fixed[1]
         return own if chosen is OWN_DTYPE else chosen  # type: ignore[no-any-return]
 
     @property
-    def keys(self) -> int:  # type: ignore[override]
+    def _keys(self) -> int:  # type: ignore[override]
         return self.variable._keys if self.fixed is None else self.fixed[2]  # type: ignore[no-any-return]
 
     def name(self) -> str:
@@ -443,7 +445,7 @@ def accumulator_of(leaf: Any, user: Node | None = None) -> AccumulateGrad:
         return _new_accumulator(leaf)
     if state.former is not None and user is not None:
         for former in state.former:
-            if user.sequence_nr < former.until:
+            if user._sequence < former.until:
                 return former.accumulator(leaf)  # type: ignore[no-any-return]
     node = None if state.accumulator is None else state.accumulator()
     return _new_accumulator(leaf) if node is None else node

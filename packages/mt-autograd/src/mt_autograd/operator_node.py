@@ -90,12 +90,12 @@ class OperatorNode(Node):
 
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         plan = self.plan
-        if not plan.several and not plan.has_lists and self.edges[:1] == (None,):
+        if not plan.several and not plan.has_lists and self._edges[:1] == (None,):
             return [None]
         grad = grads[0]
         if grad is None:
             if not any(g is not None for g in grads):
-                return [None] * (len(self.edges) // 2)
+                return [None] * (len(self._edges) // 2)
             if plan.uses_grad:
                 grad = zeros_for(self.output_spec(0), grads)
         wanted = self.wanted if needed is None else self._wanted_of(needed)
@@ -151,7 +151,7 @@ class OperatorNode(Node):
         if kind != "strides":
             return as_spec(kept, kind == "list")
         ordinal = self.plan.positions.index(position)
-        target, output_nr = self.edges[2 * ordinal], self.edges[2 * ordinal + 1]
+        target, output_nr = self._edges[2 * ordinal], self._edges[2 * ordinal + 1]
         if target is None:
             return None
         return as_spec((*(output_spec(target) if output_nr == LEAF else target.output_spec(output_nr)), kept))
@@ -168,7 +168,7 @@ class OperatorNode(Node):
 
     def _refuse_detached(self, edge: int, item: Tensor) -> None:
         """Raise where a saved tensor had a history that it no longer has."""
-        target, output_nr = self.edges[2 * edge : 2 * edge + 2]
+        target, output_nr = self._edges[2 * edge : 2 * edge + 2]
         had_history = target is not None and output_nr != LEAF and not isinstance(target, AccumulateGrad)
         if had_history and (item._autograd is None or item._autograd.grad_fn is None):
             raise RuntimeError(

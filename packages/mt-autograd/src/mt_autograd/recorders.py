@@ -197,11 +197,11 @@ def _lines(pattern: Pattern) -> Iterator[str]:
         recorded = "REAL" if pattern.real_only else "DIFFERENTIABLE"
         yield f"if result._dtype not in {recorded}: return ended(cls, result, ({_arguments(pattern)},))"
     yield "node = cls()"
-    yield f"node.edges = {_edge_tuple(pattern)}"
+    yield f"node._edges = {_edge_tuple(pattern)}"
     if pattern.several:
         yield "node.wanted = wanted"
-    yield "node.sequence_nr = next_sequence_nr()"
-    yield "node.hooks = None"
+    yield "node._sequence = next_sequence_nr()"
+    yield "node._hooks = None"
     if pattern.values:
         yield f"node.values = ({', '.join(f'a{i}' for i in pattern.values)},)"
     if pattern.specs:
@@ -345,10 +345,10 @@ def _saved_result(name: str, position: int, wanted_by: int, pattern: Pattern) ->
 
 
 def _one_result(pattern: Pattern) -> Iterator[str]:
-    yield "node.shape = result._array.shape"
-    yield "node.dtype = result._dtype"
-    yield "node.keys = result._keys"
-    yield "node.more_outputs = ()"
+    yield "node._shape = result._array.shape"
+    yield "node._dtype = result._dtype"
+    yield "node._keys = result._keys"
+    yield "node._more_outputs = ()"
     yield "state = result._autograd = AutogradState()"
     yield "state.grad_fn = node"
     if pattern.is_view:
@@ -368,8 +368,8 @@ def _several_results(pattern: Pattern) -> Iterator[str]:
     names = [f"o{nr}" for nr in range(len(pattern.outputs))]
     yield f"{', '.join(names)}, = result"
     specs = [f"EMPTY_SPEC if {name} is None else ({name}._array.shape, {name}._dtype, {name}._keys)" for name in names]
-    yield f"node.shape, node.dtype, node.keys = {specs[0]}"
-    yield f"node.more_outputs = ({''.join(spec + ', ' for spec in specs[1:])})"
+    yield f"node._shape, node._dtype, node._keys = {specs[0]}"
+    yield f"node._more_outputs = ({''.join(spec + ', ' for spec in specs[1:])})"
     for nr, (name, differentiable) in enumerate(zip(names, pattern.outputs, strict=True)):
         if differentiable:
             yield f"if {name} is not None and {name}._dtype in DIFFERENTIABLE:"

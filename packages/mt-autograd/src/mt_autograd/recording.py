@@ -103,9 +103,9 @@ def new_node(cls: type[OperatorNode], args: tuple[Any, ...], edges: tuple[Any, .
     """A node with everything that is known before the operator has run, saved tensors aside."""
     node = cls()
     plan = cls.plan
-    node.edges = edges
-    node.sequence_nr = next_sequence_nr()
-    node.hooks = None
+    node._edges = edges
+    node._sequence = next_sequence_nr()
+    node._hooks = None
     if plan.several:
         node.wanted = wanted
     if plan.values:

@@ -147,7 +147,7 @@ def _replayed_edge(view: Tensor) -> Edge:
     with recording():
         state = ViewGeometry(view, base).replay(source)._autograd
     if severed:
-        state.grad_fn.edges = NO_EDGE
+        state.grad_fn._edges = NO_EDGE
     return state.grad_fn, state.output_nr
 
 
@@ -166,10 +166,10 @@ def _edge_of_moved(view: Tensor, base: Tensor) -> Edge:
 
 def move_retained(old: Node | None, state: AutogradState) -> None:
     """Let the node that now makes a tensor fill its ``.grad``, where the old one was to (``retain_grad``)."""
-    if state.retains_grad and old is not None and old.hooks is not None:
-        kept = {nr: r for nr, r in old.hooks.retains.items() if (t := r()) is not None and t._autograd is state}
+    if state.retains_grad and old is not None and old._hooks is not None:
+        kept = {nr: r for nr, r in old._hooks.retains.items() if (t := r()) is not None and t._autograd is state}
         for nr, reference in kept.items():
-            del old.hooks.retains[nr]
+            del old._hooks.retains[nr]
             state.grad_fn._own_hooks().retains[state.output_nr] = reference
 
 

@@ -150,7 +150,7 @@ class AutogradMembers:
         """The hooks of the tensor by number, None where none has been registered; a leaf's may be replaced."""
         node = self.grad_fn
         if node is not None:
-            return None if node.hooks is None else node.hooks.tensor.get(self.output_nr)
+            return None if node._hooks is None else node._hooks.tensor.get(self.output_nr)
         return None if self._autograd is None else self._autograd.hooks
 
     @_backward_hooks.setter

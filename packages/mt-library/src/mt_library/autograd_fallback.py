@@ -103,7 +103,7 @@ class _WarnNotImplemented(Node):
 
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         _warn(self.operator)
-        return [None] * (len(self.edges) // 2)
+        return [None] * (len(self._edges) // 2)
 
 
 def _warn(name: str) -> None:
