@@ -14,7 +14,7 @@ NEEDS = {
     "mt-backend-gpu": ("mt-core", "mt-backend-cpu"),
     "mt-nn": ("mt-core", "mt-autograd"),
     "mt-library": ("mt-core", "mt-autograd"),
-    "mt-distributed": ("mt-core",),
+    "mt-distributed": ("mt-core", "mt-autograd", "mt-nn"),
     "mindtorch": ("mt-core", "mt-autograd", "mt-backend-cpu", "mt-nn", "mt-library"),
 }
 

@@ -156,7 +156,6 @@ class Reducer:
 
     def prepare(self, outputs: Sequence[mt.Tensor]) -> None:
         """Expect the gradients of a forward that gave these tensors."""
-        self.refuse_unfinished()
         self.expects_gradients = True
         self._next = 0
         for bucket in self.buckets:
