@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-SNAPSHOTS = Path(__file__).parents[1] / "snapshots"
+SNAPSHOTS = Path(__file__).parents[3] / "mindtorch/tests/snapshots"
 
 
 def test_programs_as_in_pytorch(run):
