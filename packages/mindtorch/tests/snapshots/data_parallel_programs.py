@@ -253,6 +253,35 @@ def uneven_and_refused(torch: Any, group: Any) -> Any:
 
 
 @program
+def unused_here_after_use(torch: Any, group: Any) -> Any:
+    """What a bucket held before is not what a process adds that has no gradient."""
+    seen = []
+    for options in ({}, {"gradient_as_bucket_view": True}):
+        model = wrap(torch, group, find_unused_parameters=True, **options)
+        seen += iterations(torch, group, model, ["ab"])
+        model.zero_grad()
+        seen += iterations(torch, group, model, ["ab" if group.rank() else "a"])
+    return seen
+
+
+@program
+def even_after_uneven(torch: Any, group: Any) -> Any:
+    """Gradients are divided by the number of all processes again."""
+    model = wrap(torch, group)
+    with model.join(divide_by_initial_world_size=False):
+        iterations(torch, group, model, ["ab"] * (1 + group.rank()))
+    model.zero_grad()
+    return iterations(torch, group, model, ["ab", "ab"])
+
+
+@program
+def orders_that_differ(torch: Any, group: Any) -> Any:
+    """Buckets follow rank 0's order on all processes."""
+    model = wrap(torch, group, "abc", bucket_cap_mb=0.00001)
+    return iterations(torch, group, model, ["abbccc" if group.rank() else "cccbba"] * 3)
+
+
+@program
 def buffers(torch: Any, group: Any) -> Any:
     """Buffers are rank 0's in each forward, evaluation included, or only at first."""
     result = []
