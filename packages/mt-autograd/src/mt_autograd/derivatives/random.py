@@ -8,6 +8,7 @@ from mt_core.api import _functions as ops
 from mt_core.decomp.random import native_dropout_scale
 
 from ..rules import derivative, non_differentiable, real_only
+from ._refused import refused_argument
 
 
 def zeros(grad: Any) -> Any:
@@ -32,6 +33,8 @@ derivative("geometric_", self=zeros)
 derivative("log_normal_", self=zeros)
 derivative("cauchy_", self=zeros)
 derivative("poisson", self=zeros)
+derivative("_standard_gamma", self=lambda grad, result, self: grad * ops._standard_gamma_grad(self, result))
+derivative("_standard_gamma_grad", self=refused_argument("_standard_gamma_grad"))
 derivative("bernoulli.Tensor", self=zeros, p=zeros)
 for _name in ("uniform normal_functional log_normal exponential cauchy geometric random random.from random.to").split():
     derivative(_name, self=zeros)

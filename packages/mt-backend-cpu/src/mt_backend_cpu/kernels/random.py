@@ -23,6 +23,7 @@ from mt_core.random.engine import MersenneTwister
 from mt_core.spec import Spec
 
 from ..registry import kernel
+from ..special_functions import quantiles
 
 Array = np.ndarray
 
@@ -233,3 +234,19 @@ def binomial(count: Array, probability: Array, generator: Generator | None) -> A
     """count (*), probability (*), broadcast -> the common shape."""
     counts, probabilities = np.broadcast_arrays(count, probability)
     return sampling.binomial(counts, probabilities, _engine(generator))
+
+
+@kernel("_standard_gamma")
+def standard_gamma(self: Array, generator: Generator | None) -> Array:
+    """self (*) of shape parameters -> (*)."""
+    return sampling.gamma(self, _engine(generator))
+
+
+@kernel("_sample_dirichlet")
+def sample_dirichlet(self: Array, generator: Generator | None) -> Array:
+    """self (*, K) of concentrations -> (*, K)."""
+    return sampling.dirichlet(self, _engine(generator))
+
+
+kernel("_standard_gamma_grad")(quantiles.gamma_by_shape)
+kernel("_dirichlet_grad")(quantiles.beta_by_alpha)

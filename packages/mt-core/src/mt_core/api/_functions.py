@@ -45,6 +45,7 @@ __all__ = [
     '_conj_physical',
     '_convolution_double_backward',
     '_debug_has_internal_overlap',
+    '_dirichlet_grad',
     '_embedding_bag',
     '_embedding_bag_forward_only',
     '_fft_c2c',
@@ -175,8 +176,11 @@ __all__ = [
     '_reshape_alias_copy',
     '_rowwise_prune',
     '_safe_softmax',
+    '_sample_dirichlet',
     '_softmax',
     '_softmax_backward_data',
+    '_standard_gamma',
+    '_standard_gamma_grad',
     '_to_copy',
     '_transform_bias_rescale_qkv',
     '_trilinear',
@@ -996,6 +1000,8 @@ _aten_conj_physical_out_kernels = overload('_conj_physical.out', 'elementwise').
 _aten_convolution_double_backward_packet = packet('_convolution_double_backward', 'conv', ('_convolution_double_backward',))
 _aten_debug_has_internal_overlap_packet = packet('_debug_has_internal_overlap', 'view', ('_debug_has_internal_overlap',))
 _aten_debug_has_internal_overlap_kernels = overload('_debug_has_internal_overlap', 'view').cache
+_aten_dirichlet_grad_packet = packet('_dirichlet_grad', 'random', ('_dirichlet_grad',))
+_aten_dirichlet_grad_kernels = overload('_dirichlet_grad', 'random').cache
 _aten_embedding_bag_packet = packet('_embedding_bag', 'indexing', ('_embedding_bag',))
 _aten_embedding_bag_kernels = overload('_embedding_bag', 'indexing').cache
 _aten_embedding_bag_forward_only_packet = packet('_embedding_bag_forward_only', 'indexing', ('_embedding_bag_forward_only',))
@@ -1232,12 +1238,18 @@ _aten_rowwise_prune_packet = packet('_rowwise_prune', 'indexing', ('_rowwise_pru
 _aten_rowwise_prune_kernels = overload('_rowwise_prune', 'indexing').cache
 _aten_safe_softmax_packet = packet('_safe_softmax', 'attention', ('_safe_softmax',))
 _aten_safe_softmax_kernels = overload('_safe_softmax', 'attention').cache
+_aten_sample_dirichlet_packet = packet('_sample_dirichlet', 'random', ('_sample_dirichlet',))
+_aten_sample_dirichlet_kernels = overload('_sample_dirichlet', 'random').cache
 _aten_softmax_packet = packet('_softmax', 'activation', ('_softmax',))
 _aten_softmax_kernels = overload('_softmax', 'activation').cache
 _aten_softmax_out_kernels = overload('_softmax.out', 'activation').cache
 _aten_softmax_backward_data_packet = packet('_softmax_backward_data', 'activation', ('_softmax_backward_data',))
 _aten_softmax_backward_data_kernels = overload('_softmax_backward_data', 'activation').cache
 _aten_softmax_backward_data_out_kernels = overload('_softmax_backward_data.out', 'activation').cache
+_aten_standard_gamma_packet = packet('_standard_gamma', 'random', ('_standard_gamma',))
+_aten_standard_gamma_kernels = overload('_standard_gamma', 'random').cache
+_aten_standard_gamma_grad_packet = packet('_standard_gamma_grad', 'random', ('_standard_gamma_grad',))
+_aten_standard_gamma_grad_kernels = overload('_standard_gamma_grad', 'random').cache
 _aten_to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
 _aten_to_copy_kernels = overload('_to_copy', 'creation').cache
 _aten_transform_bias_rescale_qkv_packet = packet('_transform_bias_rescale_qkv', 'attention', ('_transform_bias_rescale_qkv',))
@@ -4183,6 +4195,41 @@ def _debug_has_internal_overlap(_input=MISSING, /, more=MISSING, *args, **kwargs
         _debug_has_internal_overlap, _aten_debug_has_internal_overlap_packet, (_input,),
         (more,),
         (), args, kwargs,
+    )
+
+def _dirichlet_grad(_x=MISSING, _alpha=MISSING, _total=MISSING, /, more=MISSING, alpha=MISSING, total=MISSING, *args, **kwargs):
+    """_dirichlet_grad(x, alpha, total) -> Tensor
+
+    How much a beta number `x` of parameters alpha and total - alpha grows with alpha at its quantile, over 1 - x."""
+    if _alpha is not MISSING:
+        if alpha is not MISSING: kwargs['alpha'] = alpha
+        alpha = _alpha
+    if _total is not MISSING:
+        if total is not MISSING: kwargs['total'] = total
+        total = _total
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _x.__class__ in TENSORS
+                and alpha.__class__ in TENSORS
+                and total.__class__ in TENSORS
+            ):
+                return _aten_dirichlet_grad_kernels[
+                    _x._keys
+                    | alpha._keys
+                    | total._keys
+                    | tls.mode
+                ](
+                    _x,
+                    alpha,
+                    total,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _dirichlet_grad, _aten_dirichlet_grad_packet, (_x, _alpha, _total),
+        (more, alpha, total),
+        ('alpha', 'total'), args, kwargs,
     )
 
 def _embedding_bag(_weight=MISSING, _indices=MISSING, _offsets=MISSING, _scale_grad_by_freq=MISSING, _mode=MISSING, _sparse=MISSING, _per_sample_weights=MISSING, _include_last_offset=MISSING, _padding_idx=MISSING, /, more=MISSING, indices=MISSING, offsets=MISSING, scale_grad_by_freq=MISSING, mode=MISSING, sparse=MISSING, per_sample_weights=MISSING, include_last_offset=MISSING, padding_idx=MISSING, *args, **kwargs):
@@ -7178,6 +7225,28 @@ def _safe_softmax(_input=MISSING, _dim=MISSING, _dtype=MISSING, /, more=MISSING,
         ('dim', 'dtype'), args, kwargs,
     )
 
+def _sample_dirichlet(_input=MISSING, _generator=MISSING, /, more=MISSING, generator=MISSING, *args, **kwargs):
+    """_sample_dirichlet(input, generator=None) -> Tensor
+
+    Points of the simplex, one for each row of concentrations: gamma numbers over their sum."""
+    if _generator is not MISSING:
+        if generator is not MISSING: kwargs['generator'] = generator
+        generator = _generator
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS and (generator is MISSING or generator is None):
+                return _aten_sample_dirichlet_kernels[_input._keys | tls.mode](
+                    _input,
+                    None if generator is MISSING else generator,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sample_dirichlet, _aten_sample_dirichlet_packet, (_input, _generator),
+        (more, generator),
+        ('generator',), args, kwargs,
+    )
+
 def _softmax(_input=MISSING, _dim=MISSING, _half_to_float=MISSING, /, more=MISSING, dim=MISSING, half_to_float=MISSING, out=MISSING, *args, **kwargs):
     """_softmax(input, dim, half_to_float, *, out=None) -> Tensor"""
     if _dim is not MISSING:
@@ -7249,6 +7318,50 @@ def _softmax_backward_data(_grad_output=MISSING, _output=MISSING, _dim=MISSING, 
         _softmax_backward_data, _aten_softmax_backward_data_packet, (_grad_output, _output, _dim, _input_dtype),
         (more, output, dim, input_dtype, out),
         ('output', 'dim', 'input_dtype', 'out'), args, kwargs,
+    )
+
+def _standard_gamma(_input=MISSING, _generator=MISSING, /, more=MISSING, generator=MISSING, *args, **kwargs):
+    """_standard_gamma(input, generator=None) -> Tensor
+
+    Gamma numbers of rate 1, one for each shape parameter."""
+    if _generator is not MISSING:
+        if generator is not MISSING: kwargs['generator'] = generator
+        generator = _generator
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS and (generator is MISSING or generator is None):
+                return _aten_standard_gamma_kernels[_input._keys | tls.mode](
+                    _input,
+                    None if generator is MISSING else generator,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _standard_gamma, _aten_standard_gamma_packet, (_input, _generator),
+        (more, generator),
+        ('generator',), args, kwargs,
+    )
+
+def _standard_gamma_grad(_input=MISSING, _output=MISSING, /, more=MISSING, output=MISSING, *args, **kwargs):
+    """_standard_gamma_grad(input, output) -> Tensor
+
+    How much gamma numbers `output` of shape parameters `self` grow with these, each at its quantile."""
+    if _output is not MISSING:
+        if output is not MISSING: kwargs['output'] = output
+        output = _output
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS and output.__class__ in TENSORS:
+                return _aten_standard_gamma_grad_kernels[_input._keys | output._keys | tls.mode](
+                    _input,
+                    output,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _standard_gamma_grad, _aten_standard_gamma_grad_packet, (_input, _output),
+        (more, output),
+        ('output',), args, kwargs,
     )
 
 def _to_copy(_input=MISSING, /, more=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, non_blocking=MISSING, memory_format=MISSING, requires_grad=MISSING, *args, **kwargs):
@@ -33530,6 +33643,7 @@ NAMESPACES = {
         ('_conj_copy', '_conj_copy'),
         ('_conj_physical', '_conj_physical'),
         ('_debug_has_internal_overlap', '_debug_has_internal_overlap'),
+        ('_dirichlet_grad', '_dirichlet_grad'),
         ('_embedding_bag', '_embedding_bag'),
         ('_embedding_bag_forward_only', '_embedding_bag_forward_only'),
         ('_foreach_abs', '_foreach_abs'),
@@ -33648,8 +33762,11 @@ NAMESPACES = {
         ('_reshape_alias_copy', '_reshape_alias_copy'),
         ('_rowwise_prune', '_rowwise_prune'),
         ('_safe_softmax', '_safe_softmax'),
+        ('_sample_dirichlet', '_sample_dirichlet'),
         ('_softmax', '_softmax'),
         ('_softmax_backward_data', '_softmax_backward_data'),
+        ('_standard_gamma', '_standard_gamma'),
+        ('_standard_gamma_grad', '_standard_gamma_grad'),
         ('_to_copy', '_to_copy'),
         ('_transform_bias_rescale_qkv', '_transform_bias_rescale_qkv'),
         ('_unique', '_unique'),

@@ -110,7 +110,7 @@ def _memory_like(tensor: Tensor) -> Tensor:
 for _name in (
     "uniform_", "normal_", "log_normal_", "exponential_", "cauchy_", "geometric_", "bernoulli_.Tensor",
     "bernoulli_.float", "random_", "random_.from", "random_.to", "randperm.generator", "multinomial", "poisson",
-    "binomial",
+    "binomial", "_standard_gamma", "_sample_dirichlet",
 ):  # fmt: skip
     register_contract_kernel(_name)(drawn_on_host(_name))
 

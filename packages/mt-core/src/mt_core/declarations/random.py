@@ -83,6 +83,16 @@ family.plain(f"poisson(Tensor self, {_GENERATOR}) -> Tensor", variants="function
 family.plain(f"binomial(Tensor count, Tensor prob, {_GENERATOR}) -> Tensor", variants="function",
           doc="How many of `count` trials of probability `prob` succeed; the two broadcast.")  # fmt: skip
 
+family.plain(f"_standard_gamma(Tensor self, {_GENERATOR}) -> Tensor", variants="function",
+          doc="Gamma numbers of rate 1, one for each shape parameter.")  # fmt: skip
+family.plain(f"_sample_dirichlet(Tensor self, {_GENERATOR}) -> Tensor", variants="function",
+          doc="Points of the simplex, one for each row of concentrations: gamma numbers over their sum.")  # fmt: skip
+family.plain("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", variants="function",
+          doc="How much gamma numbers `output` of shape parameters `self` grow with these, each at its quantile.")  # fmt: skip
+family.plain("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", variants="function",
+          doc="How much a beta number `x` of parameters alpha and total - alpha grows with alpha at its quantile, "
+              "over 1 - x.")  # fmt: skip
+
 _DROPOUT = {
     "dropout": "Elements become 0 with probability `p`; the others grow by 1 / (1 - p).",
     "feature_dropout": "Dropout of whole channels: dimensions 0 and 1 of the input are drawn, the rest follows.",

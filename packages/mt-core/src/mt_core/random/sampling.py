@@ -14,6 +14,8 @@ from .engine import MersenneTwister
 
 __all__ = [
     "binomial",
+    "dirichlet",
+    "gamma",
     "multinomial_with_replacement",
     "multinomial_without_replacement",
     "permutation",
@@ -184,6 +186,90 @@ def _poisson_by_rejection(rate: float, uniform: Iterator[float]) -> float:
             continue
         if math.log(v) + log_inverse_alpha - math.log(a / (us * us) + b) <= k * log_rate - rate - math.lgamma(k + 1):
             return float(k)
+
+
+def gamma(shapes: Array, engine: MersenneTwister) -> Array:
+    """Gamma numbers of rate 1 of the given shape parameters, in their dtype, never 0; drawn in row-major order."""
+    with np.errstate(over="ignore", under="ignore"):
+        drawn: Array = _gamma(shapes, engine).astype(shapes.dtype)
+    return np.fmax(drawn, np.finfo(shapes.dtype).tiny)
+
+
+def dirichlet(concentrations: Array, engine: MersenneTwister) -> Array:
+    """Gamma numbers over their sum along the last dimension, in the dtype of `concentrations`, never 0 nor 1."""
+    drawn = np.fmax(_gamma(concentrations.astype(np.float64), engine), np.finfo(np.float64).tiny)
+    kind = concentrations.dtype.type
+    sums = drawn.sum(axis=-1, keepdims=True) if drawn.ndim else drawn
+    with np.errstate(invalid="ignore", under="ignore"):
+        shares = (drawn / sums).astype(kind)
+    return np.fmin(np.fmax(shares, np.finfo(kind).tiny), np.nextafter(kind(1), kind(0)))
+
+
+#: A third as PyTorch writes it, in float32.
+_THIRD = np.float32(1) / np.float32(3)
+
+
+def _gamma(shapes: Array, engine: MersenneTwister) -> Array:
+    """G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables" (2000); float64.
+
+    What is computed of the shape parameter alone is rounded to its dtype.
+
+    Below 1, a number of the shape parameter raised by 1 is scaled down by a power of a uniform number.
+    """
+    kind = shapes.dtype.type
+    with np.errstate(divide="ignore", over="ignore"):
+        raised = np.where(shapes < 1, shapes + kind(1), shapes)
+        columns = (shapes, kind(1) / shapes, raised - _THIRD.astype(kind))
+    rows = zip(*(column.astype(np.float64).ravel().tolist() for column in columns))
+    with engine.lock, engine.uniform_doubles() as uniform:
+        normal = _Normals(engine, uniform)
+        return np.array([_one_gamma(*row, uniform, normal) for row in rows], np.float64).reshape(shapes.shape)
+
+
+def _one_gamma(shape: float, inverse: float, d: float, uniform: Iterator[float], normal: Iterator[float]) -> float:
+    scale = 1.0
+    if shape < 1.0:
+        if shape == 0.0:
+            return 0.0
+        scale = _power(1.0 - next(uniform), inverse)
+    # What is no shape parameter ends after one number, with NaN.
+    c = 1.0 / math.sqrt(9.0 * d) if d > 0 else math.nan
+    while True:
+        x = next(normal)
+        y = 1.0 + c * x
+        if y <= 0:
+            continue
+        v = y * y * y
+        u = 1.0 - next(uniform)
+        xx = x * x
+        if u < 1.0 - 0.0331 * xx * xx:
+            return scale * d * v
+        if math.log(u) < 0.5 * xx + d * (1.0 - v + math.log(v)):
+            return scale * d * v
+
+
+def _power(base: float, exponent: float) -> float:
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return math.inf
+
+
+class _Normals(Iterator[float]):
+    """Standard normal numbers in pairs of two uniform ones; the second half is kept in the engine until it is drawn."""
+
+    def __init__(self, engine: MersenneTwister, uniform: Iterator[float]) -> None:
+        self._engine = engine
+        self._uniform = uniform
+
+    def __next__(self) -> float:
+        kept = self._engine.next_double_normal
+        if kept is not None:
+            self._engine.next_double_normal = None
+            return kept
+        angle, radius = 2.0 * math.pi * next(self._uniform), math.sqrt(-2.0 * math.log1p(-next(self._uniform)))
+        self._engine.next_double_normal = radius * math.sin(angle)
+        return radius * math.cos(angle)
 
 
 def _binomial(uniform: Iterator[float], count: float, probability: float) -> float:

@@ -23,6 +23,7 @@ _C_TYPES = {
     "complex32": "c10::complex<c10::Half>", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
 }  # fmt: skip
 _FLOATING = (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16)
+_NOT_HALF = (dtypes.float32, dtypes.float64)
 _COMPLEX = (dtypes.complex32, dtypes.complex64, dtypes.complex128)
 _INTEGERS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
 _UNSIGNED = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
@@ -248,6 +249,43 @@ def poisson(self: Tensor, generator: Any) -> Spec:
     return Spec(self._array.shape, self._dtype)
 
 
+@shape_rule("_standard_gamma")
+def _standard_gamma(self: Tensor, generator: Any) -> Spec:
+    """self (*) of shape parameters -> (*)."""
+    _require(self._dtype, _NOT_HALF, "gamma_cpu")
+    return Spec(self._array.shape, self._dtype)
+
+
+@shape_rule("_sample_dirichlet")
+def _sample_dirichlet(self: Tensor, generator: Any) -> Spec:
+    """self (*, K) of concentrations -> (*, K)."""
+    _require(self._dtype, _NOT_HALF, "dirichlet")
+    return Spec(self._array.shape, self._dtype)
+
+
+@shape_rule("_standard_gamma_grad")
+def _standard_gamma_grad(self: Tensor, output: Tensor) -> Spec:
+    """self (*), output (*), broadcast -> the common shape."""
+    return _of_one_dtype("_standard_gamma_grad_cpu", self, output)
+
+
+@shape_rule("_dirichlet_grad")
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Spec:
+    """x (*), alpha (*), total (*), broadcast -> the common shape."""
+    return _of_one_dtype("_dirichlet_grad_cpu", x, alpha, total)
+
+
+def _of_one_dtype(kernel: str, *tensors: Tensor) -> Spec:
+    """What a kernel makes of tensors that broadcast and may not differ in dtype."""
+    expected = tensors[0]._dtype
+    for tensor in tensors:
+        if tensor._dtype is not expected:
+            found = scalar_type_name(tensor._dtype)
+            raise RuntimeError(f"Found dtype {found} but expected {scalar_type_name(expected)}")
+    _require(expected, _NOT_HALF, kernel)
+    return Spec(broadcast_shapes([tuple(t._array.shape) for t in tensors]), expected)
+
+
 @shape_rule("binomial")
 def binomial(count: Tensor, prob: Tensor, generator: Any) -> Spec:
     """count (*), prob (*), broadcast -> the common shape."""
@@ -259,5 +297,5 @@ def binomial(count: Tensor, prob: Tensor, generator: Any) -> Spec:
     if count._dtype is not prob._dtype:
         found, expected = scalar_type_name(prob._dtype), scalar_type_name(count._dtype)
         raise RuntimeError(f"Found dtype {found} but expected {expected}")
-    _require(count._dtype, (dtypes.float32, dtypes.float64), "binomial_cpu")
+    _require(count._dtype, _NOT_HALF, "binomial_cpu")
     return Spec(broadcast_shapes([tuple(count._array.shape), tuple(prob._array.shape)]), count._dtype)

@@ -48,6 +48,18 @@ cases("bernoulli.p", lambda t: call(t(2, 3), 0.3))
 cases("multinomial", lambda t: call(t(2, 4, low=0.5), 3), lambda t: call(t(4, low=0.5), 6, True))
 cases("poisson", lambda t: call(t(2, 3, low=0.5)))
 cases("binomial", lambda t: call(t.ints(2, 3, dtype=dtypes.float32), t(2, 3, low=0, high=1)))
+cases("_standard_gamma", lambda t: call(t(2, 3, low=0.5)), lambda t: call(t(3, low=0.1, high=9)))
+cases("_sample_dirichlet", lambda t: call(t(2, 3, low=0.5)), lambda t: call(t(4, low=0.1, high=9)))
+cases(
+    "_standard_gamma_grad",
+    lambda t: call(t(2, 3, low=0.5), t(2, 3, low=0.5)),
+    lambda t: call(t(3, low=0.1, high=9), t(2, 1, low=1, high=3)),
+)
+cases(
+    "_dirichlet_grad",
+    lambda t: call(t(2, 3, low=0.1, high=0.9), t(2, 3, low=0.5, high=2), t(2, 3, low=3, high=5)),
+    lambda t: call(t(3, low=0.1, high=0.9), t(2, 1, low=0.5, high=2), t(3, low=3, high=5)),
+)
 DROPOUTS = "dropout dropout_ alpha_dropout alpha_dropout_ native_dropout"
 FEATURE_DROPOUTS = "feature_dropout feature_dropout_ feature_alpha_dropout feature_alpha_dropout_"
 cases(DROPOUTS, lambda t: call(t(2, 3), 0.5, True), lambda t: call(t(2, 3), 0.5, False))
@@ -62,7 +74,7 @@ random_values(
     "randint_like.low_dtype "
     "randint_like.low_generator_dtype normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor "
     "normal.float_float bernoulli "
-    "bernoulli.p multinomial poisson binomial"
+    "bernoulli.p multinomial poisson binomial _standard_gamma _sample_dirichlet"
 )
 
 
@@ -82,6 +94,7 @@ support("bernoulli bernoulli.p bernoulli_.Tensor bernoulli_.float", lambda x: (x
 support("exponential_ log_normal_", lambda x: (x >= 0) & np.isfinite(x))
 support("geometric_", lambda x: (x >= 1) & (x == np.trunc(x)))
 support("poisson binomial", lambda x: (x >= 0) & (x == np.trunc(x)))
+support("_standard_gamma _sample_dirichlet", lambda x: x > 0)
 support("multinomial", between(0, 4))
 constants("normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor", "mean", "std")
 

@@ -136,7 +136,7 @@ def bernoulli_tensor_(batch: Batch, self: Lanes, p: Lanes, generator: Any = None
 
 @drawing_rule(
     "bernoulli", "bernoulli.p", "poisson", "binomial", "normal.Tensor_Tensor", "normal.Tensor_float",
-    "normal.float_Tensor",
+    "normal.float_Tensor", "_standard_gamma", "_sample_dirichlet",
 )  # fmt: skip
 def from_parameters(batch: Batch, *args: Any) -> Any:
     _refuse(batch, *args)
