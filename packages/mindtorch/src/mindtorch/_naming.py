@@ -51,6 +51,8 @@ _MODULES = {
 } | {home: name.replace("mindtorch", "torch", 1) for name, home in HOMES.items() if home != "mindtorch"}
 #: Our packages that are one file in PyTorch: what they have from the modules below them is theirs.
 _FILES = {
+    "mindtorch.distributions.kl": "torch.distributions.kl",
+    "mindtorch.distributions.transforms": "torch.distributions.transforms",
     "mt_distributed.distributed_c10d": "torch.distributed.distributed_c10d",
     "mt_core.pytree": "torch.utils._pytree",
     "mt_core.serialization": "torch.serialization",

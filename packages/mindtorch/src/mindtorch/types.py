@@ -28,6 +28,7 @@ Device = _device | str | builtins.int | None
 FileLike = str | os.PathLike[str] | IO[bytes]
 IntLikeType = builtins.int
 Number = builtins.int | builtins.float | builtins.bool
+_Number = (builtins.int, builtins.float, builtins.bool)
 Storage = UntypedStorage
 #: Types of symbolic numbers: there are none.
 py_sym_types: tuple[Any, ...] = ()

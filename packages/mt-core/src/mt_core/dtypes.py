@@ -363,16 +363,29 @@ def tensor_type_name(d: dtype) -> str:
     return f"torch.{name}Tensor" if d.name in _WITH_CLASSES else f"CPU{name}Type"
 
 
+def _require_dtype(given: object, asked: str) -> None:
+    if not isinstance(given, dtype):
+        found = given.__class__.__name__
+        raise TypeError(f"{asked}(): argument 'type' (position 1) must be torch.dtype, not {found}")
+
+
+#: Stands for the default dtype at the time of a call; None does not.
+_DEFAULT: Any = object()
+
+
 class finfo:
     """Numerical limits of a floating (or complex: its parts') dtype.
 
     ``bits eps max min tiny smallest_normal resolution``.
     """
 
-    def __init__(self, type: dtype | None = None) -> None:
-        d = type if type is not None else _default_dtype
+    def __init__(self, type: Any = _DEFAULT) -> None:
+        d = _default_dtype if type is _DEFAULT else type
+        _require_dtype(d, "finfo")
         if not (d.is_floating_point or d.is_complex):
-            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{d.name}'")
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
         d = d.to_real()
         if d in (float16, float32, float64):
             info = np.finfo(d.numpy_dtype)
@@ -403,8 +416,11 @@ class iinfo:
     """Limits of an integer dtype: ``bits max min``."""
 
     def __init__(self, type: dtype) -> None:
+        _require_dtype(type, "iinfo")
+        if type is bool:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
         if not type.is_integral:
-            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type.name}'")
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
         info = np.iinfo(type.numpy_dtype)
         self.bits = type.itemsize * 8
         self.max = builtins.int(info.max)
