@@ -24,6 +24,7 @@ ON_HOST: dict[str, tuple[str, ...]] = {
         "linalg_pinv.atol_rtol_tensor", "linalg_qr", "linalg_slogdet", "linalg_solve_ex", "linalg_solve_triangular",
         "linalg_svd", "lu_unpack",
     ),
+    "random": ("_dirichlet_grad", "_standard_gamma_grad"),
     "reduction": (
         "histogram.bin_ct", "histogram.bins_tensor", "_histogramdd_bin_edges", "_histogramdd_from_bin_tensors", "histc",
     ),

@@ -8,7 +8,7 @@ from mt_core.api import _functions as ops
 from mt_core.decomp.random import native_dropout_scale
 
 from ..rules import derivative, non_differentiable, real_only
-from ._refused import refused_argument
+from ._refused import refused_argument, refused_operator
 
 
 def zeros(grad: Any) -> Any:
@@ -34,7 +34,13 @@ derivative("log_normal_", self=zeros)
 derivative("cauchy_", self=zeros)
 derivative("poisson", self=zeros)
 derivative("_standard_gamma", self=lambda grad, result, self: grad * ops._standard_gamma_grad(self, result))
-derivative("_standard_gamma_grad", self=refused_argument("_standard_gamma_grad"))
+derivative(
+    "_standard_gamma_grad",
+    self=refused_argument("_standard_gamma_grad"),
+    output=refused_argument("_standard_gamma_grad"),  # PyTorch drops this gradient without a word
+)
+refused_operator("_sample_dirichlet", "self")
+refused_operator("_dirichlet_grad", "x", "alpha", "total")
 derivative("bernoulli.Tensor", self=zeros, p=zeros)
 for _name in ("uniform normal_functional log_normal exponential cauchy geometric random random.from random.to").split():
     derivative(_name, self=zeros)

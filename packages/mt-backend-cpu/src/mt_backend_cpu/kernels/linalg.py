@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -50,17 +51,34 @@ def _info(A: np.ndarray, bad: Any = None) -> np.ndarray:
     return found
 
 
-def _each(A: np.ndarray, function: Any, shape: tuple[int, ...], *others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A LAPACK call matrix by matrix, for batches in which some matrix fails: (results, info)."""
+def _each(
+    A: np.ndarray,
+    function: Any,
+    shape: tuple[int, ...],
+    *others: np.ndarray,
+    order_of_failure: Callable[[np.ndarray], int] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """A LAPACK call for batches in which some matrix fails, each half on its own until one is left: (results, info)."""
     batch = A.shape[:-2]
-    out = np.full((*batch, *shape), np.nan, A.dtype)
-    info = np.zeros(batch, np.int32)
-    for at in np.ndindex(*batch):
+    count = math.prod(batch)
+    out, info = np.full((count, *shape), np.nan, A.dtype), np.zeros(count, np.int32)
+    arguments = [a.reshape(count, *a.shape[len(batch) :]) for a in (A, *others)]
+    order_of_failure = order_of_failure or _first_failure
+
+    def call(start: int, stop: int) -> None:
         try:
-            out[at] = function(A[at], *[o[at] for o in others])
+            out[start:stop] = function(*[a[start:stop] for a in arguments])
         except np.linalg.LinAlgError:
-            info[at] = _first_failure(A[at])
-    return out, info
+            if stop - start == 1:
+                info[start] = order_of_failure(arguments[0][start])
+                return
+            middle = (start + stop) // 2
+            call(start, middle)
+            call(middle, stop)
+
+    if count:
+        call(0, count)
+    return out.reshape(*batch, *shape), info.reshape(batch)
 
 
 def _first_failure(matrix: np.ndarray) -> int:
@@ -139,9 +157,8 @@ def cholesky_ex(self: np.ndarray, upper: bool, check_errors: bool) -> tuple[np.n
         factor = np.linalg.cholesky(matrix)
         info = _first_nan(np.diagonal(factor, axis1=-2, axis2=-1))
     except np.linalg.LinAlgError:
-        factor, info = _each(matrix, np.linalg.cholesky, matrix.shape[-2:])
-        for at in np.argwhere(info):
-            info[tuple(at)] = _not_definite(matrix[tuple(at)])
+        factor, info = _each(matrix, np.linalg.cholesky, matrix.shape[-2:], order_of_failure=_not_definite)
+        info = np.where(info == 0, _first_nan(np.diagonal(factor, axis1=-2, axis2=-1)), info)
     return (np.conj(factor.swapaxes(-2, -1)) if upper else factor), info
 
 

@@ -223,10 +223,11 @@ def _gamma(shapes: Array, engine: MersenneTwister) -> Array:
     rows = zip(*(column.astype(np.float64).ravel().tolist() for column in columns))
     with engine.lock, engine.uniform_doubles() as uniform:
         normal = _Normals(engine, uniform)
-        return np.array([_one_gamma(*row, uniform, normal) for row in rows], np.float64).reshape(shapes.shape)
+        drawn = [_one_gamma(uniform, normal, *row) for row in rows]
+        return np.array(drawn, np.float64).reshape(shapes.shape)
 
 
-def _one_gamma(shape: float, inverse: float, d: float, uniform: Iterator[float], normal: Iterator[float]) -> float:
+def _one_gamma(uniform: Iterator[float], normal: Iterator[float], shape: float, inverse: float, d: float) -> float:
     scale = 1.0
     if shape < 1.0:
         if shape == 0.0:
