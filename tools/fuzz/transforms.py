@@ -168,6 +168,7 @@ def outcome(torch: Any, text: str) -> Any:
     """The elements of a program's result, in a row; or the kind of error that it raises."""
     space: dict[str, Any] = {
         "torch": torch, "written": _written, "multiplied": _multiplied, "sorted_last_first": _sorted_last_first,
+        "first_largest": _first_largest,
     }  # fmt: skip
     space.update({name: getattr(torch.func, name) for name in ("grad jvp vjp vmap jacrev jacfwd".split())})
     try:
@@ -182,6 +183,7 @@ def outcome(torch: Any, text: str) -> Any:
 OTHER_WAYS = {
     "PyTorch's derivatives of prod are NaN at zeros": (r"(\w+)\.prod\(0\)", r"multiplied(\1)"),
     "values that are equal but for rounding are sorted": (r"(\w+)\.sort\(-1\)\[0\]", r"sorted_last_first(\1)"),
+    "the largest of values that are equal but for rounding": (r"(\w+)\.max\(0\)\[0\]", r"first_largest(\1)"),
 }
 
 
@@ -196,6 +198,13 @@ def _sorted_last_first(v: Any) -> Any:
     largest = with_ties_broken.abs().amax(-1, keepdim=True)
     offsets = 1e-9 * v.new_tensor(steps)
     return v.gather(-1, (with_ties_broken + largest * offsets).argsort(-1))
+
+
+def _first_largest(v: Any) -> Any:
+    """The largest along the first dimension; of such that are equal to nine digits, the first."""
+    by = v.detach()
+    offsets = 1e-9 * v.new_tensor(list(range(v.shape[0], 0, -1))).reshape([-1] + [1] * (v.dim() - 1))
+    return v.gather(0, (by + by.abs().amax(0, keepdim=True) * offsets).argmax(0, keepdim=True)).squeeze(0)
 
 
 def noise(text: str, ours: dict[str, Any], theirs: dict[str, Any], ask: Callable[[str], dict[str, Any]]) -> str:
