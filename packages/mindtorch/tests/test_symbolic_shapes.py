@@ -242,3 +242,9 @@ def test_a_fake_tensor_of_one_of_the_same_environment_has_its_symbols():
     context = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC])
     env, _, x = faked(10, context=context)
     assert FakeTensorMode(shape_env=env).from_tensor(x).shape[0].node.expr == x.shape[0].node.expr
+
+
+def test_slices_without_an_end_put_no_bound_on_sizes():
+    graph = torch.fx.experimental.proxy_tensor.make_fx(lambda x: x[1:], tracing_mode="symbolic")(torch.ones(6, 5))
+    assert "9223372036854775807" in graph.code
+    assert not [guard for guard in graph.shape_env.guards if "9223372036854775807" in str(guard.expr)]

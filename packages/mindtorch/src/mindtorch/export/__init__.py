@@ -10,18 +10,20 @@ from mt_core import pytree
 from mt_nn import Module
 
 from .._dynamo.exc import UserError
-from .._unsupported import refusal, unsupported_class, unsupported_function
+from .._unsupported import refusal, unsupported_function
 from ._files import load, save
 from ._trace import trace
 from .dynamic_shapes import Dim, check_static, dims
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from .graph_signature import ExportBackwardSignature, ExportGraphSignature
+from .unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 
 __all__ = [
     "Dim",
     "ExportBackwardSignature",
     "ExportGraphSignature",
     "ExportedProgram",
+    "FlatArgsAdapter",
     "ModuleCallEntry",
     "ModuleCallSignature",
     "UnflattenedModule",
@@ -34,11 +36,7 @@ __all__ = [
     "unflatten",
 ]
 
-_REMEDY = "Use ExportedProgram.module()."
-
-UnflattenedModule = unsupported_class("torch.export.UnflattenedModule", _REMEDY)
 draft_export = unsupported_function("torch.export.draft_export", "Use torch.export.export.")
-unflatten = unsupported_function("torch.export.unflatten", _REMEDY)
 
 
 def export(

@@ -10,9 +10,11 @@ from mt_core import Tensor, pytree
 from mt_library.ops import ops
 
 from ..func import functionalize
+from ..fx import traceback
 from ..fx.experimental.proxy_tensor import make_fx
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
+from ..fx.interpreter import Interpreter
 from ..fx.node import Node
 from .graph_signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument
 
@@ -42,11 +44,22 @@ def decomposed(
 
     def of_tensors(*tensors: Any) -> Any:
         given = iter(tensors)
-        return module(*[next(given) if tensor else value for tensor, value in zip(is_tensor, constants, strict=True)])
+        values = [next(given) if tensor else value for tensor, value in zip(is_tensor, constants, strict=True)]
+        with traceback.preserve_node_meta():
+            return _Telling(module).run(*values)
 
     fakes = [value.detach() for value, tensor in zip(constants, is_tensor, strict=True) if tensor]
     traced = make_fx(functionalize(of_tensors), table, tracing_mode="fake")(*fakes)
     return _signed(traced.graph, inputs, is_tensor, signature)
+
+
+class _Telling(Interpreter):
+    """Carries a graph out, and tells the steps that are made meanwhile where it is."""
+
+    def run_node(self, n: Node) -> Any:
+        """Carry a step out."""
+        traceback.current_meta = {key: n.meta[key] for key in ("nn_module_stack", "stack_trace") if key in n.meta}
+        return getattr(self, n.op)(n.target, *self.fetch_args_kwargs_from_env(n))
 
 
 def _with_statistics_as_results(module: GraphModule) -> GraphModule:

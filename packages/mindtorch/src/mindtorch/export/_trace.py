@@ -14,6 +14,7 @@ from mt_autograd.function import watchers
 from mt_core import Tensor, pytree
 from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch.registry import Overload
+from mt_core.torch_names import torch_name
 from mt_library.defaults import defaults_left_out
 from mt_library.ops import form_for_numbers, operator_of, ops
 from mt_nn import Module
@@ -70,6 +71,8 @@ class Traced:
         self._kept: list[Any] = []
         self._last_held: Node | None = None
         self._grad = is_grad_enabled()
+        #: The modules that the program is in: what tells the call from others -> name and class.
+        self.module_stack: dict[str, tuple[str, str]] = {}
 
     # Inputs
 
@@ -136,14 +139,17 @@ class Traced:
         node = self.graph.create_node(
             "call_function", target, self._arguments(positional), self._argument(named), name=name
         )
-        node.stack_trace = program_stack()
+        node.stack_trace = program_stack().strip()
+        node.meta["nn_module_stack"] = dict(self.module_stack)
         if isinstance(result, Tensor):
             self._bind(result, node)
         else:
             node.meta["val"] = result
             for index, item in enumerate(result or ()):
                 if isinstance(item, Tensor):
-                    self._bind(item, self.graph.call_function(getitem, (node, index)))
+                    taken = self.graph.call_function(getitem, (node, index))
+                    taken.meta["nn_module_stack"] = node.meta["nn_module_stack"]
+                    self._bind(item, taken)
 
     def _follow_grad_mode(self) -> None:
         """A step that switches gradients, where the program has switched them since the last one."""
@@ -294,13 +300,42 @@ def trace(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
     try:
         for one in held:
             one.places[one.name] = one.fake
-        with mode, exporting(), _functions_watched(), Recording(traced):
+        with mode, exporting(), _functions_watched(), _calls_told(mod, traced), Recording(traced):
             result = mod(*fake_args, **fake_kwargs)
         _write_assigned(held, traced)
     finally:
         before.restore()
     traced.finish(result)
     return traced
+
+
+@contextlib.contextmanager
+def _calls_told(mod: Module, traced: Traced) -> Iterator[None]:
+    """Context manager: the calls of the modules in `mod` are told to the graph by hooks."""
+    counts: dict[str, int] = {}
+
+    def enter(path: str, kind: str) -> Any:
+        def hook(module: Module, args: Any) -> None:
+            count = counts[path] = counts.get(path, -1) + 1
+            key = f"L__self__{path}" + (f"@{count}" if count else "")
+            traced.module_stack[key] = (path, kind)
+
+        return hook
+
+    def leave(module: Module, args: Any, result: Any) -> None:
+        traced.module_stack.popitem()
+
+    handles = []
+    for path, module in mod.named_modules():
+        own = type(module).__module__, type(module).__qualname__
+        kind = ".".join(torch_name(*own) or own)
+        handles += [module.register_forward_pre_hook(enter(path, kind), prepend=True)]
+        handles += [module.register_forward_hook(leave)]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 @contextlib.contextmanager

@@ -268,6 +268,10 @@ def select(self: Any, dim: int, index: int) -> View:
     return View(shape, strides, offset)
 
 
+#: The end of slices that have none.
+_END = 2**63 - 1
+
+
 @shape_rule("slice.Tensor")
 def slice_(self: Any, dim: int, start: int | None, end: int | None, step: int) -> View:
     """self (*L, N, *R) -> view (*L, ceil((end - start) / step), *R), at `dim`; ends beyond it are moved inside."""
@@ -277,6 +281,8 @@ def slice_(self: Any, dim: int, start: int | None, end: int | None, step: int) -
     at = wrap_dim(dim, len(shape))
     if step <= 0:
         raise RuntimeError("slice step must be positive")
+    if end.__class__ is int and end == _END:  # not compared with sizes that are symbols
+        end = None
     first, last = clamp_slice(start, end, shape[at])
     offset = self.storage_offset() + first * strides[at]
     shape[at] = (last - first + step - 1) // step
