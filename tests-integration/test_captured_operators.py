@@ -15,14 +15,10 @@ from mindtorch._dynamo.utils import counters
 
 #: What reads elements, or gives as many as these say: no fake tensor stands for that.
 UNCAPTURED = """
-    allclose argwhere bincount ctc_loss.IntList ctc_loss.Tensor embedding_bag embedding_bag.padding_idx equal gru.data
-    inverse istft linalg_cholesky linalg_inv linalg_ldl_factor linalg_lu_factor linalg_matrix_power linalg_solve
-    linalg_tensorinv linalg_tensorsolve linspace.Scalar_Tensor linspace.Tensor_Scalar linspace.Tensor_Tensor
-    logspace.Scalar_Tensor logspace.Tensor_Scalar logspace.Tensor_Tensor lstm.data masked_select matrix_power
-    multilabel_margin_loss nanquantile nanquantile.scalar narrow.Tensor nonzero one_hot quantile quantile.scalar
-    randint_like.Tensor randint_like.Tensor_generator repeat_interleave.Tensor repeat_interleave.self_Tensor
-    rnn_relu.data rnn_tanh.data segment_reduce tensor_split.tensor_indices_or_sections where
-    rand.generator rand_like.generator randint.generator randint.low_generator randint_like.generator
+    allclose argwhere bincount ctc_loss.IntList ctc_loss.Tensor equal gru.data istft lstm.data masked_select
+    narrow.Tensor nonzero one_hot randint_like.Tensor_generator repeat_interleave.Tensor
+    repeat_interleave.self_Tensor rnn_relu.data rnn_tanh.data segment_reduce tensor_split.tensor_indices_or_sections
+    where rand.generator rand_like.generator randint.generator randint.low_generator randint_like.generator
     randint_like.low_generator_dtype randn.generator randn_like.generator randperm.generator
 """.split()
 

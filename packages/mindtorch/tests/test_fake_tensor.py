@@ -362,3 +362,56 @@ def test_the_page_runs():
     blocks = re.findall(r"^```pycon\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
     page = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, path.name, str(path), 0)
     assert doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL).run(page).failed == 0
+
+
+#: Programs of a matrix A, x (2, 5) and i (2), which refuse some elements, but no fake tensors.
+NOTHING_REFUSED = """
+    torch.linalg.inv(A); torch.inverse(A); torch.linalg.solve(A, A); torch.linalg.cholesky(A); torch.linalg.lu_factor(A)
+    torch.linalg.ldl_factor(A); torch.linalg.tensorinv(A.reshape(3, 1, 3), 2); torch.linalg.tensorsolve(A, A[0])
+    torch.linalg.matrix_power(A, -2); torch.quantile(x, 0.5); torch.quantile(x, torch.tensor([0.2, 0.3]), dim=1)
+    torch.nanquantile(x, 0.5, dim=0); F.one_hot(i, 4); torch.linspace(torch.tensor(0.0), 3, 4)
+    torch.logspace(torch.tensor(1.0), torch.tensor(3.0), 4); F.embedding_bag(i, x, torch.tensor([0]))
+    torch.randint_like(x, torch.tensor(5)); F.multilabel_margin_loss(x, torch.tensor([[0, 1, -1, 2, 3]] * 2))
+    F.multi_margin_loss(x, i); F.binary_cross_entropy(x, x); torch._assert_async(x[0, 0] > 0); torch.normal(x, x)
+    torch.cumprod(x.requires_grad_(), 0).sum().backward(); torch.prod(x.requires_grad_(), 0).sum().backward()
+    torch.linalg.slogdet(A.requires_grad_())[1].backward(); torch.linalg.vander(x.requires_grad_()).sum().backward()
+    torch.linalg.eig(A.requires_grad_())[0].abs().sum().backward()
+""".replace("\n", ";")
+
+
+@pytest.mark.parametrize("program", [text.strip() for text in NOTHING_REFUSED.split(";") if text.strip()])
+def test_what_only_elements_tell_is_not_refused(program):
+    space = {"torch": torch, "F": torch.nn.functional}
+
+    def shapes():
+        space.update(A=torch.eye(3) * 2, x=torch.rand(2, 5), i=torch.tensor([0, 1]))
+        result = eval(program, space)  # noqa: S307 - the programs above
+        grads = [space["A"].grad, space["x"].grad]
+        return [
+            (t.shape, t.stride(), t.dtype) for t in torch.utils._pytree.tree_leaves((result, grads)) if t is not None
+        ]
+
+    real = shapes()
+    with FakeTensorMode():
+        assert shapes() == real
+
+
+def test_graphs_of_gradients_know_zeros_that_the_trace_did_not_see():
+    from mindtorch._functorch.aot_autograd import aot_function
+    from mindtorch._functorch.compilers import nop
+
+    for function in (lambda x: x.cumprod(0).sum(), lambda x: x.prod(0).sum(), lambda x: x.prod()):
+        for values in ([[1.0, 2.0], [3.0, 4.0]], [[0.0, 2.0], [3.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]):
+            found, expected = (torch.tensor(values, requires_grad=True) for _ in range(2))
+            aot_function(function, nop)(found).backward()
+            function(expected).backward()
+            assert torch.allclose(found.grad, expected.grad)
+
+
+def test_graphs_keep_what_is_refused():
+    from mindtorch.fx.experimental.proxy_tensor import make_fx
+
+    graph = make_fx(torch.linalg.inv, tracing_mode="fake")(torch.eye(2))
+    assert "_linalg_check_errors.default" in graph.code
+    with pytest.raises(RuntimeError, match=r"linalg.inv: The diagonal element 1 is zero"):
+        graph(torch.zeros(2, 2))

@@ -83,3 +83,9 @@ def test_strict_is_refused_once_the_outputs_depend_on_the_inputs():
         jacobian(lambda x: x * x, X, vectorize=True, strict=True)
     with pytest.raises(RuntimeError, match="Output 0 of the user-provided function does not require gradients"):
         jacobian(lambda x: mt_core.ones(2), X, vectorize=True, strict=True)
+
+
+def test_gradients_of_products_do_not_take_every_element_for_a_zero():
+    x = tensor([1.0, 2.0, 3.0], requires_grad=True)
+    (found,) = grad(x.prod(), x, tensor([1.0, 2.0]), is_grads_batched=True)
+    assert found.tolist() == [[6.0, 3.0, 2.0], [12.0, 6.0, 4.0]]

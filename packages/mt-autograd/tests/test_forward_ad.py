@@ -337,7 +337,7 @@ REFUSED = {
 #: Operators without a result, or with one that is no number.
 NUMBERLESS = {
     "_assert_async", "_assert_async.msg", "_assert_tensor_metadata", "_debug_has_internal_overlap",
-    "_local_scalar_dense",
+    "_linalg_check_errors", "_local_scalar_dense",
 }  # fmt: skip
 
 

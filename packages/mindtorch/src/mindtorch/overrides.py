@@ -276,8 +276,8 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
 #: What PyTorch does not list as overridable, and has testing overrides of all the same.
 _UNLISTED = (
     *[f"torch._{name}" for name in """assert_async conj_copy functional_assert_async fused_rms_norm
-      native_batch_norm_legit neg_view_copy reshape_alias_copy rowwise_prune sym_acos sym_asin sym_atan sym_cos sym_cosh
-      sym_sin sym_sinh sym_tan sym_tanh""".split()],
+      linalg_check_errors native_batch_norm_legit neg_view_copy reshape_alias_copy rowwise_prune sym_acos sym_asin
+      sym_atan sym_cos sym_cosh sym_sin sym_sinh sym_tan sym_tanh""".split()],
     *[f"torch.nn.init.{name}_" for name in ("constant", "kaiming_uniform", "normal", "uniform")],
 )  # fmt: skip
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from .devices import backend_key, device
 from .dtypes import dtype as DType
-from .keys import BACKEND_MASK, INFERENCE, OTHER_INDEX, PIPELINE, STRIDED
+from .keys import BACKEND_MASK, INFERENCE, META, OTHER_INDEX, PIPELINE, STRIDED
 from .meta_array import HollowArray, contiguous_strides
 from .spec import is_contiguous
 from .tensor import Tensor
@@ -101,6 +101,16 @@ def within_reach(tensor: Tensor) -> Tensor:
     if tensor._keys & PIPELINE:
         tensor._array.settle()
     return tensor
+
+
+def has_elements(tensor: Tensor) -> bool:
+    """Whether the elements of a tensor, or of the one behind the wrappers of transforms, can be read.
+
+    Where they cannot, on the meta device and of fake tensors, nothing that depends on them is refused.
+    """
+    tensor = seen_through(tensor)
+    array = tensor._array
+    return array.has_elements if isinstance(array, HollowArray) else not tensor._keys & META
 
 
 def seen_through(tensor: Tensor) -> Any:

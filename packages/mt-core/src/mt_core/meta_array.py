@@ -57,9 +57,16 @@ class MetaArray:
 
 
 class HollowArray(MetaArray):
-    """A layout without data, on a device that need not even be there."""
+    """A layout without data, on a device that need not even be there.
+
+    Attributes
+    ----------
+    has_elements : bool
+        Whether something stands behind it that has elements.
+    """
 
     __slots__ = ("device",)
+    has_elements = True
 
     def __init__(self, shape: tuple[int, ...], d: Any, strides: tuple[int, ...], offset: int, on: Any) -> None:
         """Strides and offset are in elements, `d` is a `mt_core.dtypes.dtype` and `on` a device."""

@@ -3,7 +3,7 @@
 A program is captured by running it, so that each number, flag, list and object that it may have read is part of what
 its graph means. All of that is noted before it is read: what the arguments and closures hold, and what the global names
 in the code of each function hold that is run, through modules (``nn.Module``), containers and plain objects. Each
-container is noted as a whole, by the identity of what is in it: comparing costs about a microsecond for each.
+container is noted as a whole, by the identity of what is in it (`comparing` does so for all of them at once).
 
 The same notes tell whether the program has changed something while it was captured: a graph cannot repeat that.
 """
@@ -21,10 +21,12 @@ from typing import Any
 import numpy as np
 
 from mt_core import Tensor
+from mt_core.meta_array import MetaArray
 from mt_nn import Module
 from mt_nn.optim import Optimizer
 
 from .._capturing import is_library
+from .comparing import SameContainers, SameNames
 from .exc import GraphBreak
 
 __all__ = ["ProgramState", "same_value"]
@@ -140,18 +142,40 @@ class _Elements:
 
 
 class _Layout:
-    """What a graph takes for granted of a tensor that the program holds."""
+    """What a graph takes for granted of a tensor that the program holds.
 
-    __slots__ = ("facts", "source", "tensor")
+    A tensor is laid out otherwise by giving it another array or other keys. Layouts without data change themselves, and
+    the history of a view with that of its base: of such tensors all is asked each time.
+    """
+
+    __slots__ = ("facts", "insides", "source", "tensor")
 
     def __init__(self, tensor: Tensor, source: str) -> None:
         self.tensor, self.source, self.facts = tensor, source, tensor_facts(tensor)
+        settled = tensor._base is None and not isinstance(tensor._array, MetaArray)
+        insides = type(tensor), tensor._array, tensor._keys, tensor._dtype, _history(tensor)
+        self.insides = insides if settled else None
 
     def holds(self) -> bool:
-        return tensor_facts(self.tensor) == self.facts
+        tensor, insides = self.tensor, self.insides
+        if insides is not None:
+            kind, array, keys, dtype, history = insides
+            if tensor._array is array and tensor._keys == keys and tensor._dtype is dtype and type(tensor) is kind:
+                return _history(tensor) == history
+        return tensor_facts(tensor) == self.facts
 
     def restore(self) -> None:
         """A tensor's layout is never changed while a program is captured: it runs on fakes."""
+
+
+def _history(tensor: Tensor) -> Any:
+    """Whether a tensor is a leaf, and what its gradient looks like."""
+    state = tensor._autograd
+    if state is None:
+        return True
+    if state.grad is None:
+        return state.grad_fn is None
+    return state.grad_fn is None, tensor_facts(state.grad)
 
 
 def tensor_facts(tensor: Tensor) -> tuple[Any, ...]:
@@ -189,6 +213,7 @@ class ProgramState:
         self.tensors: dict[int, tuple[str, Tensor]] = {}
         self._checks: list[Check] = []
         self._layouts: list[Check] = []
+        self._quick: _QuickCheck | None = None
         self._seen: dict[int, Any] = {}  # holds what it has seen, so that no id is given again
         self._names: set[str] = set()
         self._classes: dict[type, None] = {}
@@ -335,6 +360,11 @@ class ProgramState:
 
     def holds(self) -> bool:
         """Whether all is as it was."""
+        quick = self._quick
+        if quick is not None and quick.holds() and all(check.holds() for check in quick.others):
+            return True
+        if quick is None:
+            self._quick = _QuickCheck(self._checks, self._layouts)
         return all(check.holds() for check in self._checks) and all(check.holds() for check in self._layouts)
 
     def first_difference(self) -> str | None:
@@ -347,6 +377,29 @@ class ProgramState:
         for check in changed:
             check.restore()
         return [check.source for check in changed]
+
+
+class _QuickCheck:
+    """Whether the same objects are in the same places: asked before all checks one by one.
+
+    Attributes
+    ----------
+    others
+        The checks of what it does not compare.
+    """
+
+    def __init__(self, checks: list[Check], layouts: list[Check]) -> None:
+        containers = [check for check in checks if isinstance(check, _Items) and SameContainers.covers(check.container)]
+        names = [check for check in checks if isinstance(check, _Name) and type(check.owner) is dict]
+        compared = {id(check) for check in (*containers, *names)}
+        self.others = [*(check for check in checks if id(check) not in compared), *layouts]
+        self._containers = SameContainers([(check.container, check.keys, check.values) for check in containers])
+        self._names = SameNames(
+            [check.owner for check in names], [check.name for check in names], [check.value for check in names]
+        )
+
+    def holds(self) -> bool:
+        return self._containers.holds() and self._names.holds()
 
 
 def _draws_numbers(value: Any) -> bool:

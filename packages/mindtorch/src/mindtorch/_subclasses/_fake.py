@@ -43,6 +43,7 @@ class FakeArray(HollowArray):
     """What a fake tensor has in place of memory: a layout, and the device that it stands for."""
 
     __slots__ = ()
+    has_elements = False
 
     @property
     def size(self) -> Any:

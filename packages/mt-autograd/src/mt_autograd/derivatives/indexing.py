@@ -8,6 +8,7 @@ from mt_core.api import _functions as ops
 from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch.registry import find_overload
 from mt_core.dtypes import bool as bool_
+from mt_core.hollow import has_elements
 from mt_core.tensor import wrap_dim
 
 from ..function import DelayedError
@@ -124,7 +125,7 @@ def _product_gradients(
     alone = (grad * self.scatter_reduce(dim, index, without, "prod", include_self=include_self)).gather(dim, index)
     others = (grad * result).gather(dim, index) / src.masked_fill(zero_src, 1)
     grad_src = ops.where(single, alone, others.masked_fill(zero_src & ~single, 0))
-    if is_grad_enabled() and bool((zeros > 1).any()):
+    if is_grad_enabled() and has_elements(zeros) and bool((zeros > 1).any()):
         return grad_self, _refused_twice(grad_src, *names)
     return grad_self, grad_src
 

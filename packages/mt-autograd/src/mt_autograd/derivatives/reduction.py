@@ -8,6 +8,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.autograd_state import is_grad_enabled
 from mt_core.cell import cell_of
+from mt_core.hollow import has_elements
 from mt_core.shape_rules.reduction import reduced_dims
 from mt_core.state import tls
 
@@ -60,9 +61,9 @@ def _prod_all(grad: Any, self: Any, result: Any) -> Any:
         return grad.clone()
     self = self.to(grad.dtype)
     zeros = _count_of_zeros(self)
-    if not zeros:
+    if zeros == 0:
         return grad * conj(result / self)
-    if zeros > 1 and not is_grad_enabled():
+    if zeros is not None and zeros > 1 and not is_grad_enabled():
         return ops.zeros_like(self)
     return (grad * conj(product_of_others(self.reshape(-1), 0))).reshape(self.shape)
 
@@ -72,14 +73,14 @@ def _prod_dim(grad: Any, self: Any, dim: int, keepdim: bool, result: Any) -> Any
         return grad.clone()
     self = self.to(grad.dtype)
     grad, result = restore(grad, self.shape, dim, keepdim), restore(result, self.shape, dim, keepdim)
-    if not _count_of_zeros(self):
+    if _count_of_zeros(self) == 0:
         return grad * conj(result / self)
     return grad * conj(product_of_others(self, dim))
 
 
-def _count_of_zeros(elements: Any) -> int:
-    """How many elements are zero; where nobody can tell (on meta, in transforms), as if two were."""
-    return 2 if elements.is_meta or tls.transforms else int((elements == 0).sum().item())
+def _count_of_zeros(elements: Any) -> int | None:
+    """How many elements are zero; None where nobody can tell (on meta, of fakes, in transforms)."""
+    return None if not has_elements(elements) or tls.transforms else int((elements == 0).sum().item())
 
 
 derivative("prod", self=_prod_all)

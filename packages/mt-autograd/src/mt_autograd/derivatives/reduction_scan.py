@@ -6,7 +6,7 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 from mt_core.dtypes import finfo
-from mt_core.hollow import seen_through
+from mt_core.hollow import has_elements, seen_through
 
 from ..rules import derivative, forward_rule, non_differentiable, real_only, refuse_integers
 from ._conjugate import conj
@@ -32,7 +32,7 @@ def _cumprod(grad: Any, self: Any, dim: int, result: Any) -> Any:
     if not self.dim() or not self.numel():
         return grad
     zero = self == 0
-    if self.is_meta or not bool(seen_through(zero).any()):
+    if has_elements(self) and not bool(seen_through(zero).any()):
         return _reverse_sum(grad * conj(result), dim) / conj(self)
     size = self.shape[dim]
     ones = ops.ones_like(self.narrow(dim, 0, 1))

@@ -150,6 +150,7 @@ __all__ = [
     '_int_mm',
     '_is_all_true',
     '_is_any_true',
+    '_linalg_check_errors',
     '_linalg_det',
     '_linear_of_rows',
     '_local_scalar_dense',
@@ -1181,6 +1182,8 @@ _aten_is_all_true_packet = packet('_is_all_true', 'comparison', ('_is_all_true',
 _aten_is_all_true_kernels = overload('_is_all_true', 'comparison').cache
 _aten_is_any_true_packet = packet('_is_any_true', 'comparison', ('_is_any_true',))
 _aten_is_any_true_kernels = overload('_is_any_true', 'comparison').cache
+_aten_linalg_check_errors_packet = packet('_linalg_check_errors', 'linalg', ('_linalg_check_errors',))
+_aten_linalg_check_errors_kernels = overload('_linalg_check_errors', 'linalg').cache
 _aten_linalg_det_packet = packet('_linalg_det', 'linalg', ('_linalg_det',))
 _aten_linalg_det_kernels = overload('_linalg_det', 'linalg').cache
 _aten_linear_of_rows_packet = packet('_linear_of_rows', 'matmul', ('_linear_of_rows',))
@@ -6293,6 +6296,33 @@ def _is_any_true(_input=MISSING, /, more=MISSING, *args, **kwargs):
         _is_any_true, _aten_is_any_true_packet, (_input,),
         (more,),
         (), args, kwargs,
+    )
+
+def _linalg_check_errors(_info=MISSING, _api_name=MISSING, /, more=MISSING, api_name=MISSING, is_matrix=MISSING, *args, **kwargs):
+    """_linalg_check_errors(info, api_name, *, is_matrix) -> None
+
+    Raise where `info` says that a factorization failed, in the words of the function that is named."""
+    if _api_name is not MISSING:
+        if api_name is not MISSING: kwargs['api_name'] = api_name
+        api_name = _api_name
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _info.__class__ in TENSORS
+                and api_name.__class__ is str
+                and is_matrix.__class__ is bool
+            ):
+                return _aten_linalg_check_errors_kernels[_info._keys | tls.mode](
+                    _info,
+                    api_name,
+                    is_matrix,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _linalg_check_errors, _aten_linalg_check_errors_packet, (_info, _api_name),
+        (more, api_name, is_matrix),
+        ('api_name', 'is_matrix'), args, kwargs,
     )
 
 def _linalg_det(_A=MISSING, /, more=MISSING, *args, **kwargs):
@@ -33745,6 +33775,7 @@ NAMESPACES = {
         ('_int_mm', '_int_mm'),
         ('_is_all_true', '_is_all_true'),
         ('_is_any_true', '_is_any_true'),
+        ('_linalg_check_errors', '_linalg_check_errors'),
         ('_log_softmax', '_log_softmax'),
         ('_log_softmax_backward_data', '_log_softmax_backward_data'),
         ('_lstm_gates', '_lstm_gates'),

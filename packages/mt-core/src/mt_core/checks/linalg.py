@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 from ..errors import LinAlgError
 
 __all__ = [
-    "refuse_factor_pivots", "refuse_least_squares", "refuse_nan", "refuse_no_convergence", "refuse_not_finite",
-    "refuse_pivot", "refuse_singular", "refuse_singular_factor",
+    "refuse_factor_pivots", "refuse_failure", "refuse_least_squares", "refuse_nan", "refuse_no_convergence",
+    "refuse_not_finite", "refuse_pivot", "refuse_singular", "refuse_singular_factor",
 ]  # fmt: skip
 
 _REASONS = {
@@ -17,6 +17,12 @@ _REASONS = {
     "solve": "The solver failed because the input matrix is singular.",
     "cholesky_inverse": "The diagonal element {} is zero, the inversion could not be completed because the input "
     "matrix is singular.",
+    "eigh": "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
+    "eigenvalues (error code: {}).",
+    "svd": "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
+    "singular values (error code: {}).",
+    "lstsq": "The least squares solution could not be computed because the input matrix does not have full rank (error "
+    "code: {}).",
     "inv": "The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
     "singular.",
 }  # fmt: skip
@@ -35,6 +41,16 @@ def refuse_singular(info: list[int], batched: bool, name: str) -> None:
         return
     reason = _REASONS[name.removesuffix("_ex").rpartition(".")[2]].format(info[bad])
     raise LinAlgError(f"{name}: {f'(Batch element {bad}): ' if batched else ''}{reason}")
+
+
+def refuse_failure(info: list[int], batched: bool, name: str) -> None:
+    """`_linalg_check_errors`: the first factorization whose ``info`` is not zero, in the words of a function."""
+    if "lu_factor" in name:
+        refuse_singular_factor(info, batched, name)
+    elif name.rpartition(".")[2] in _REASONS:
+        refuse_singular(info, batched, name)
+    elif any(info):
+        raise RuntimeError(f"{name}: Unknown error code: {next(code for code in info if code)}.")
 
 
 def refuse_not_finite() -> NoReturn:

@@ -144,6 +144,11 @@ _plain(
     out=("inverse", "info"),
     doc="Inverses and, per matrix, 0 or which pivot is zero.",
 )
+family.composite(
+    "_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()",
+    variants="function",
+    doc="Raise where `info` says that a factorization failed, in the words of the function that is named.",
+)
 _composite("linalg_inv(Tensor A) -> Tensor", out=True, doc="Inverse of square matrices.", exact_out=True)
 family.composite("inverse(Tensor self) -> Tensor", out=True, exact_out=True, doc="Second name of `linalg_inv`.")
 _plain(

@@ -8,6 +8,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import cpp_type_name, scalar_type_name
+from ..hollow import has_elements
 
 __all__: list[str] = []
 
@@ -15,14 +16,14 @@ __all__: list[str] = []
 @composite("_assert_async", explicit=True)
 def assert_async(self: Any) -> None:
     """self () -> nothing."""
-    if not bool(self):
+    if has_elements(self) and not bool(self):
         raise RuntimeError("Expected Tensor with single nonzero value, but got zero")
 
 
 @composite("_assert_async.msg", explicit=True)
 def assert_async_in_words(self: Any, assert_msg: str) -> None:
     """self () -> nothing."""
-    if not bool(self):
+    if has_elements(self) and not bool(self):
         raise RuntimeError(assert_msg)
 
 

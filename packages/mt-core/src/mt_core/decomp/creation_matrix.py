@@ -11,6 +11,7 @@ from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import dtype
 from ..factories import check_options
+from ..hollow import has_elements
 from ..tensor_types import TENSORS
 from .linalg import vander as vander_matrix
 
@@ -27,8 +28,15 @@ def _ends(name: str, start: Any, end: Any) -> tuple[Any, Any]:
     if any(value.dim() for _, value in given):
         found = " and ".join(f"{side} with {value.dim()} dimension(s)" for side, value in given)
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {found}.")
-    first, last = (value.item() if value.__class__ in TENSORS else value for value in (start, end))
+    first, last = (_number(value) if value.__class__ in TENSORS else value for value in (start, end))
     return first, last
+
+
+def _number(value: Any) -> Any:
+    """The element of a tensor; of one without elements, a number of its kind."""
+    if has_elements(value):
+        return value.item()
+    return 0j if value.is_complex() else 0.0 if value.is_floating_point() else 0
 
 
 @composite("linspace.Tensor_Tensor", "linspace.Tensor_Scalar", "linspace.Scalar_Tensor")

@@ -16,6 +16,7 @@ from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
 from ..errors import NoElements
 from ..formats import contiguous_format
+from ..hollow import has_elements
 from ..host import host_array
 from ..layout import broadcast_shapes
 from ..python_dispatch import dispatches
@@ -89,11 +90,10 @@ def one_hot(self: Any, num_classes: int) -> Any:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return self.new_empty((*self.shape, num_classes))
-    if self.is_meta:
-        if num_classes == -1:
-            raise NoElements("one_hot on the meta device needs num_classes: the greatest class depends on data")
-        return self.new_empty((*self.shape, num_classes))
-    classes = class_count(int(self.min()), int(self.max()), num_classes)
+    if self.is_meta and num_classes == -1:
+        raise NoElements("one_hot on the meta device needs num_classes: the greatest class depends on data")
+    known = num_classes != -1 and not has_elements(self)
+    classes = num_classes if known else class_count(int(self.min()), int(self.max()), num_classes)
     return self.new_zeros((*self.shape, classes)).scatter_(-1, self.unsqueeze(-1), 1)
 
 

@@ -10,6 +10,7 @@ from ..api import _functions as ops
 from ..autograd_state import no_grad
 from ..construct import tensor
 from ..dispatch.registry import register_composite as composite
+from ..hollow import has_elements
 
 _SUM, _MEAN, _MAX = range(3)
 
@@ -107,7 +108,7 @@ def _bags(
     if indices.dtype is not offsets.dtype:
         indices, offsets = indices.to(dtypes.int64), offsets.to(dtypes.int64)
     summed_at_once = mode != _MAX and padding_idx is None and _sums_at_once(weight, per_sample_weights)
-    if weight.is_meta:
+    if not (has_elements(indices) and has_elements(offsets)):
         return _without_elements(
             weight, indices, offsets, mode, include_last_offset, summed_at_once, size_of_each_offset
         )

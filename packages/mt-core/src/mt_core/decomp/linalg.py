@@ -9,11 +9,10 @@ from typing import Any
 from .. import dtypes
 from ..api import _functions as ops
 from ..checks.dtypes import require_same_dtype
-from ..checks.linalg import refuse_singular
+from ..checks.linalg import refuse_failure
 from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import cpp_type_name, scalar_type_name
-from ..hollow import seen_through
 from ..return_types import struct_sequence
 from ..shape_rules.linalg import floating, norm_dtype, norm_input, real_order, square
 from ..tensor import wrap_dim
@@ -280,7 +279,7 @@ def vander(x: Any, N: int | None) -> Any:
 def inv(A: Any) -> Any:
     """A (*, N, N) -> (*, N, N)."""
     inverse, info = ops.linalg_inv_ex(A)
-    _raise_singular(info, "linalg.inv", A)
+    _raise_singular(info, "linalg.inv")
     return inverse
 
 
@@ -290,17 +289,27 @@ def inverse(self: Any) -> Any:
     return inv(self)
 
 
-def _raise_singular(info: Any, name: str, A: Any) -> None:
-    info = seen_through(info)
-    if not A.is_meta:
-        refuse_singular(info.reshape(-1).tolist(), bool(info.dim()), name)
+@composite("_linalg_check_errors", explicit=True)
+def check_errors(info: Any, api_name: str, is_matrix: bool) -> None:
+    """info (*) of int32 -> nothing; nothing is known of tensors without elements."""
+    if info.dtype is not dtypes.int32:
+        raise RuntimeError(
+            'infos.scalar_type() == kInt INTERNAL ASSERT FAILED at "/__w/pytorch/pytorch/aten/src/ATen/native/'
+            'BatchLinearAlgebra.cpp":1575, please report a bug to PyTorch. '
+        )
+    if not info.is_meta:
+        refuse_failure(info.reshape(-1).tolist(), not is_matrix, api_name)
+
+
+def _raise_singular(info: Any, name: str) -> None:
+    ops._linalg_check_errors(info, name, is_matrix=not info.dim())
 
 
 @composite("linalg_solve")
 def solve(A: Any, B: Any, left: bool) -> Any:
     """A (*, N, N), B (*, N, K) or (*, N) -> like B; B (*, K, N) from the right."""
     result, info = ops.linalg_solve_ex(A, B, left=left)
-    _raise_singular(info, "torch.linalg.solve", A)
+    _raise_singular(info, "torch.linalg.solve")
     return result
 
 
@@ -336,7 +345,7 @@ def logdet(self: Any) -> Any:
 def cholesky(self: Any, upper: bool) -> Any:
     """self (*, N, N) -> (*, N, N)."""
     factor, info = ops.linalg_cholesky_ex(self, upper=upper)
-    _raise_singular(info, "linalg.cholesky", self)
+    _raise_singular(info, "linalg.cholesky")
     return factor
 
 
@@ -353,7 +362,7 @@ def cholesky_(self: Any, upper: bool) -> Any:
         return self.clone()
     square(self, "cholesky", "cholesky_cpu")
     factor, info = ops.linalg_cholesky_ex(self, upper=upper)
-    _raise_singular(info, "cholesky", self)
+    _raise_singular(info, "cholesky")
     return factor
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
-from ..checks.linalg import refuse_singular, refuse_singular_factor
+from ..checks.linalg import refuse_singular
 from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
-from ..hollow import is_hollow, seen_through
+from ..hollow import is_hollow
 from ..layout import broadcast_shapes
 from ..shape_rules.linalg import floating, lapack
 
@@ -35,9 +35,7 @@ def _by_columns(matrix: Any) -> Any:
 def lu_factor(A: Any, pivot: bool) -> Any:
     """A (*, M, N) -> LU (*, M, N), pivots (*, min(M, N))."""
     LU, pivots, info = ops.linalg_lu_factor_ex(A, pivot=pivot)
-    info = seen_through(info)
-    if not info.is_meta:
-        refuse_singular_factor(info.reshape(-1).tolist(), bool(info.dim()), "torch.linalg.lu_factor")
+    ops._linalg_check_errors(info, "torch.linalg.lu_factor", is_matrix=not info.dim())
     return LU, pivots
 
 
@@ -133,9 +131,7 @@ def lu_solve(self: Any, LU_data: Any, LU_pivots: Any) -> Any:
 def ldl_factor(self: Any, hermitian: bool) -> Any:
     """self (*, N, N) -> LD (*, N, N), pivots (*, N)."""
     LD, pivots, info = ops.linalg_ldl_factor_ex(self, hermitian=hermitian)
-    info = seen_through(info)
-    if not info.is_meta and bool(info.any()):
-        raise RuntimeError(f"torch.linalg.ldl_factor: the diagonal factor is singular: error code {int(info.max())}.")
+    ops._linalg_check_errors(info, "torch.linalg.ldl_factor", is_matrix=not info.dim())
     return LD, pivots
 
 
@@ -491,8 +487,7 @@ def tensorinv(self: Any, ind: int) -> Any:
             f"{math.prod(cols)} != {math.prod(rows)}"
         )
     inverse, info = ops.linalg_inv_ex(self.reshape(math.prod(rows), math.prod(cols)))
-    if not info.is_meta and bool(seen_through(info).any()):
-        raise RuntimeError("Failed to invert the input tensor, because it is singular.")
+    ops._linalg_check_errors(info, "inv", is_matrix=True)
     return inverse.reshape((*cols, *rows))
 
 

@@ -15,7 +15,7 @@ from ..block import placed_on
 from ..checks.dtypes import require_number, require_same_dtype
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
-from ..hollow import is_hollow, seen_through
+from ..hollow import has_elements, is_hollow, seen_through
 from ..layout import broadcast_shapes
 from ..promotion import result_type_of
 from ..tensor import new_tensor
@@ -258,7 +258,7 @@ def binary_cross_entropy(self: Any, target: Any, weight: Any, reduction: int) ->
     _require_shape_of_result(self, target, weight)
     if weight is not None:
         _require_cast(result_type_of((self, weight)), self._dtype)
-    if self.numel() and not self.is_meta:
+    if self.numel() and has_elements(self) and has_elements(target):
         _require_probabilities(self, target)
     loss = (target - 1) * ops._bounded_log(_number_less(1, self)) - target * ops._bounded_log(self)
     return _reduced_in_place(loss if weight is None else (loss * weight).to(self._dtype), reduction)
@@ -352,7 +352,7 @@ def multi_margin_loss(self: Any, target: Any, p: Any, margin: Any, weight: Any, 
         raise RuntimeError(f"inconsistent weight size, expected {rows.shape[1]} but got {list(weight.shape)}")
     _require_floating(self, "multi_margin_loss_cpu_kernel")
     _require_labels(target)
-    if not target.is_meta and bool(seen_through((labels < 0) | (labels >= rows.shape[1])).any()):
+    if has_elements(target) and bool(seen_through((labels < 0) | (labels >= rows.shape[1])).any()):
         raise RuntimeError("target out of range")
     require_same_dtype(self, weight)
     require_number(self.dtype, margin)
@@ -401,7 +401,7 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
     if tuple(self.shape) != tuple(target.shape):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
     if target.numel():
-        if not target.is_meta:
+        if has_elements(target):
             _require_places(target, self.shape[-1] if self.dim() else 1)
         _require_floating(self, "multilabel_margin_loss_forward_out_frame")
         _require_labels(target)

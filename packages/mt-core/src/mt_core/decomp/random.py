@@ -17,6 +17,7 @@ from ..dispatch.registry import register_composite as composite
 from ..dispatch.writing import resize_out, take_shape, write_result
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
+from ..hollow import has_elements
 from ..layout import broadcast_shapes
 from ..shape_rules.random import check_std
 from ..state import tls
@@ -207,7 +208,8 @@ def randint_like(self: Any, high: int, *options: Any) -> Any:
 def randint_like_tensor_generator(self: Any, high: Any, generator: Any, *options: Any) -> Any:
     if high.dim() or not (high.is_cpu or high.is_meta):
         raise RuntimeError("high must be a scalar tensor and on CPU")
-    return randint_like_low_generator(self, 0, int(high.item()), generator, *options)
+    limit = int(high.item()) if has_elements(high) else 1
+    return randint_like_low_generator(self, 0, limit, generator, *options)
 
 
 @composite("randint_like.Tensor")
@@ -221,7 +223,7 @@ def randint_like_tensor(self: Any, high: Any, *options: Any) -> Any:
 def _check_deviations(std: Any) -> None:
     if std.is_complex():
         raise RuntimeError("normal expects standard deviation to be non-complex")
-    if not std.is_meta and std.numel() and not bool((std >= 0).all()):
+    if has_elements(std) and std.numel() and not bool((std >= 0).all()):
         raise RuntimeError("normal expects all elements of std >= 0.0")
 
 

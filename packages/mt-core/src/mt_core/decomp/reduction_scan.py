@@ -10,6 +10,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..declarations._checks import COMPLEX, COMPLEX_HALF, FLOAT8, REAL, Supported
 from ..dispatch.registry import register_composite as composite
+from ..hollow import has_elements
 from ..layout import broadcast_shapes
 from ..promotion import result_type_of
 from ..return_types import struct_sequence
@@ -127,7 +128,7 @@ def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: 
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
             f"{interpolation}"
         )
-    if bool(((q < 0) | (q > 1)).any()):
+    if has_elements(q) and bool(((q < 0) | (q > 1)).any()):
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     if dim is not None:
         dim = wrap_dim(dim, self.dim())

@@ -210,3 +210,8 @@ cases("frobenius_norm.dim", lambda t: call(t(3, 4), [1]), lambda t: call(t(2, 3,
 cases("nuclear_norm", lambda t: call(t(3, 4)), lambda t: call(t(4, 3), True))
 cases("nuclear_norm.dim", lambda t: call(t(2, 3, 4), [0, 2], True), lambda t: call(t(2, 3, 4), [1, 2]))
 cases("_norm_over", lambda t: call(t(2, 3), 2, [1]), lambda t: call(t(2, 3), 3.0, [0], keepdim=True))
+cases(
+    "_linalg_check_errors",
+    lambda t: call(t.of(0, dtypes.int32), "linalg.inv", is_matrix=True),
+    lambda t: call(t.of([0, 0], dtypes.int32), "torch.linalg.lu_factor", is_matrix=False),
+)

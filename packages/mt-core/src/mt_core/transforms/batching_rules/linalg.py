@@ -48,6 +48,11 @@ def _aligned(lanes: Lanes, size: int, missing: int) -> Any:
     return value
 
 
+@batching_rule("_linalg_check_errors")
+def check_errors(batch: Batch, info: Lanes, api_name: str, is_matrix: bool) -> None:
+    batch.overload.call(info.spread(batch.size), api_name, False)
+
+
 @batching_rule("linalg_ldl_solve")
 def ldl_solve(batch: Batch, LD: Lanes, pivots: Lanes, B: Lanes, hermitian: bool) -> Any:
     if min(LD.rank, B.rank) < 2:
