@@ -6,5 +6,5 @@ from ..._lazy import lazy_submodules
 
 __getattr__, __dir__ = lazy_submodules(
     __name__,
-    """const_fold graph_gradual_typechecker optimization proxy_tensor rewriter""",
+    """const_fold graph_gradual_typechecker merge_matmul normalize optimization proxy_tensor rewriter""",
 )
