@@ -12,7 +12,7 @@ from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
-from ..hollow import is_hollow
+from ..hollow import has_elements, is_hollow, seen_through
 from ..layout import broadcast_shapes
 from ..shape_rules.linalg import floating, lapack
 
@@ -311,7 +311,7 @@ def cholesky_inverse(self: Any, upper: bool) -> Any:
 
 
 def _refuse_zeros_on_diagonal(self: Any) -> None:
-    if self.is_meta or not bool((zero := seen_through(self.detach()).diagonal(0, -2, -1) == 0).any()):
+    if not has_elements(self) or not bool((zero := seen_through(self.detach()).diagonal(0, -2, -1) == 0).any()):
         return
     rows = zero.reshape(-1, self.shape[-1]).tolist()
     refuse_singular([row.index(True) + 1 if any(row) else 0 for row in rows], self.dim() > 2, "cholesky_inverse")
