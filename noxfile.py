@@ -38,6 +38,7 @@ NIGHTLY = (
     "fuzz",
     "files",
     "endurance",
+    "distributed_thorough",
     "packaging",
     "mutate",
     "bench",
@@ -136,9 +137,19 @@ def mutate(session: nox.Session) -> None:
 
 @nox.session
 def distributed(session: nox.Session) -> None:
-    """Run programs on 2 and 3 processes over MPI; --thorough for 4 and for 200 kills; arguments go to pytest."""
+    """Run programs on 2 and 3 processes over MPI; arguments go to pytest."""
+    _distributed(session, "--timeout=300", *session.posargs)
+
+
+@nox.session
+def distributed_thorough(session: nox.Session) -> None:
+    """Run programs on 4 processes as well, longer, and kill 200 times."""
+    _distributed(session, "--thorough", "--timeout=7200", *session.posargs)
+
+
+def _distributed(session: nox.Session, *arguments: str) -> None:
     prepare(session, [*workspace((*BASE, "mt-distributed")), *TEST_TOOLS, "mpi4py", "mpich"])
-    session.run("pytest", "packages/mt-distributed/tests/processes", "--timeout=300", *session.posargs)
+    session.run("pytest", "packages/mt-distributed/tests/processes", *arguments)
 
 
 @nox.session

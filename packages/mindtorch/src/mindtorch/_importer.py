@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 
 __all__ = ["HOMES", "AliasFinder", "home_of", "install", "install_torch"]
 
@@ -29,10 +29,8 @@ HOMES = {
     "mindtorch.autograd.profiler": "mindtorch.profiler",
     "mindtorch.distributed.algorithms": "mt_distributed.algorithms",
     "mindtorch.distributed.distributed_c10d": "mindtorch.distributed._groups",
-    "mindtorch.distributed.launch": "mt_distributed.launch.command",
     "mindtorch.distributed.nn": "mt_distributed.nn",
     "mindtorch.distributed.rendezvous": "mt_distributed.rendezvous",
-    "mindtorch.distributed.run": "mt_distributed.launch.command",
     "mindtorch.futures": "mt_core.futures",
     "mindtorch.library": "mt_library",
     "mindtorch.multiprocessing.reductions": "mindtorch._storage_references",
@@ -75,6 +73,11 @@ class AliasLoader(Loader):
     def __init__(self, home: str) -> None:
         self.home = home
         self.spec: ModuleSpec | None = None
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """The code of the module, for ``python -m torch.distributed.run``."""
+        spec = importlib.util.find_spec(self.home)
+        return None if spec is None or spec.loader is None else spec.loader.get_code(self.home)  # type: ignore[attr-defined]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module itself, imported now if it was not yet."""

@@ -26,8 +26,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     run = commands.add_parser(
-        "run", help="run a program, with mindtorch for PyTorch", usage="mindtorch run [-m] PROGRAM [ARGUMENT ...]"
+        "run",
+        help="run a program, with mindtorch for PyTorch",
+        usage="mindtorch run [--nproc N] [--max-restarts N] [-m] PROGRAM [ARGUMENT ...]",
     )
+    run.add_argument("--nproc", type=int, metavar="N", help="run it on N processes, as `torchrun --standalone` does")
+    run.add_argument("--max-restarts", type=int, metavar="N", default=0, help="with --nproc: how often to start anew")
     run.add_argument("-m", dest="is_module", action="store_true", help="PROGRAM is a module, as for `python -m`")
     run.add_argument("program", metavar="PROGRAM", help="a Python file, or a folder or archive with a __main__.py")
     run.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER, help="passed on to the program")
@@ -51,6 +55,8 @@ def _run(options: argparse.Namespace) -> int:
     from .stand_in import install_as_torch  # lazy: each command loads what it needs
 
     install_as_torch()
+    if options.nproc is not None:
+        return _run_many(options)
     activate()  # after that: an extension may say `import torch`
     sys.argv = [options.program, *options.arguments]
     if options.is_module:
@@ -62,6 +68,15 @@ def _run(options: argparse.Namespace) -> int:
         return 2
     sys.path.insert(0, str(Path(options.program).resolve().parent))
     runpy.run_path(options.program, run_name="__main__")
+    return 0
+
+
+def _run_many(options: argparse.Namespace) -> int:
+    from .distributed.run import main as launch  # lazy: only programs of several processes need it
+
+    module = ["--module"] if options.is_module else []
+    settings = ["--standalone", f"--nproc-per-node={options.nproc}", f"--max-restarts={options.max_restarts}"]
+    launch([*settings, *module, options.program, *options.arguments])
     return 0
 
 

@@ -15,6 +15,8 @@ __all__ = ["DIRECTORY", "install_as_torch", "is_torch_free"]
 
 #: Holds ``torch/`` and ``torch-2.13.0+mindtorch.dist-info/``, which answers ``importlib.metadata.version("torch")``.
 DIRECTORY = Path(__file__).parent / "_stand_in"
+#: Holds ``torchrun``; first on ``PATH`` where mindtorch stands in for PyTorch, and nowhere else.
+COMMANDS = DIRECTORY / "bin"
 
 
 def install_as_torch() -> None:
@@ -34,6 +36,9 @@ def install_as_torch() -> None:
         )
     sys.path[:] = [str(DIRECTORY), *(entry for entry in sys.path if entry != str(DIRECTORY))]
     os.environ["PYTHONPATH"] = with_directory(os.environ.get("PYTHONPATH", ""))
+    os.environ["MINDTORCH_PYTHON"] = sys.executable
+    commands = [entry for entry in os.environ.get("PATH", "").split(os.pathsep) if entry and entry != str(COMMANDS)]
+    os.environ["PATH"] = os.pathsep.join([str(COMMANDS), *commands])
     sys.modules["torch"] = own
     own.__name__ = "torch"
     from . import _naming  # lazy: programs that import mindtorch by its own name see its own names

@@ -330,7 +330,7 @@ def reduce_scatter(
     one_dtype(output, input_list)
     if _rank_not_in_group(group):
         return _warn_outside("reduce_scatter")
-    _refuse_complex("reduce_scatter", output, op)
+    _refuse_complex(output, op)
     pg = chosen(group)
     options = ReduceScatterOptions(reduceOp=op, asyncOp=async_op)
     return done(pg.reduce_scatter([_real(output)], [list(map(_real, input_list))], options), async_op)
@@ -344,7 +344,7 @@ def reduce_scatter_tensor(
     check_tensor(input, "input")
     if _rank_not_in_group(group):
         return _warn_outside("reduce_scatter_tensor")
-    _refuse_complex("reduce_scatter_tensor", output, op)
+    _refuse_complex(output, op)
     pg = chosen(group)
     if output.dtype != input.dtype:
         raise TypeError("input tensor must be the same type as the output tensor.")
@@ -363,9 +363,9 @@ def reduce_scatter_single(
     return reduce_scatter_tensor(output, input, op, group, async_op)
 
 
-def _refuse_complex(what: str, tensor: Tensor, op: Any) -> None:
+def _refuse_complex(tensor: Tensor, op: Any) -> None:
     if tensor.is_complex() and not supports_complex(op):
-        raise ValueError(f"{what} does not support {op} on complex tensors")
+        raise RuntimeError("all_reduce does not supporton complex tensors")  # sic: Gloo's words
 
 
 def all_to_all(

@@ -198,9 +198,9 @@ class Operation(Work):
             lost = self._lifeline.lost(self._ranks)
             if lost and self._left_at is None:
                 self._left_at = now
-            is_death = not all(departure.announced for departure in lost)
-            if lost and (is_death or now > (self._left_at or now) + GRACE) and not self.advance():
-                self._fail(DistBackendError(f"{'; '.join(map(str, lost))} during {self._name}"))
+            deaths = [departure for departure in lost if not departure.announced]
+            if lost and (deaths or now > (self._left_at or now) + GRACE) and not self.advance():
+                self._fail(DistBackendError(f"{'; '.join(map(str, deaths or lost))} during {self._name}"))
         limit = self._seconds if seconds is None else seconds
         if now > self._begun + limit and not self.advance():
             self._fail(DistBackendError(f"{self._name} timed out after {limit:g} s{self._waited_for()}"))

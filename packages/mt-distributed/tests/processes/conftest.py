@@ -155,3 +155,28 @@ def run(processes: Processes) -> Callable[..., list[str]]:
         return [one.said for one in ended]
 
     return call
+
+
+@pytest.fixture
+def left() -> Callable[[], None]:
+    """A check that nothing stays that was not there before: processes of stores end within some seconds."""
+    before = left_behind()
+
+    def check() -> None:
+        until = time.monotonic() + 12
+        while left_behind() - before and time.monotonic() < until:
+            time.sleep(0.2)
+        assert left_behind() - before == set()
+
+    return check
+
+
+@pytest.fixture
+def thorough(request: pytest.FixtureRequest) -> bool:
+    """Whether there is time for everything."""
+    return request.config.getoption("--thorough")
+
+
+@pytest.fixture(name="free_port")
+def _free_port() -> int:
+    return free_port()

@@ -137,7 +137,7 @@ class MPICommunicator(Communicator):
         else:
             result = output if used is array else np.empty(output.shape, used.dtype)
             wanted = [result, result.size, operand[2]]
-        operand[1] = result.size * self.size
+        operand[1] = result.size  # mpi4py counts one part
         request = self._comm.Ireduce_scatter_block(operand, wanted, operation)
         return _Begun(request, used, result, after=_back(output, result))
 

@@ -1,0 +1,133 @@
+"""torchrun: ranks are started, watched, and started anew."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+MINDTORCH = [sys.executable, "-m", "mindtorch", "run"]
+
+
+def launched(tmp_path, program: str, *command: str, seconds: float = 120, **variables: str):
+    file = tmp_path / "program.py"
+    file.write_text(textwrap.dedent(program))
+    words = [word if word != "PROGRAM" else str(file) for word in command]
+    return subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        env={**os.environ, **variables},
+        cwd=tmp_path,
+        check=False,
+    )
+
+
+SUM = """
+import os, sys, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+x = torch.ones(1) * (dist.get_rank() + 1)
+dist.all_reduce(x)
+sys.stdout.write(f"{os.environ['LOCAL_RANK']} of {os.environ['WORLD_SIZE']}: {x.item()} {sys.argv[1:]} "
+      f"{dist.is_torchelastic_launched()}\\n")
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [*MINDTORCH, "--nproc", "2", "PROGRAM", "a", "-b"],
+        [*MINDTORCH, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone", "PROGRAM", "a", "-b"],
+        [*MINDTORCH, "-m", "torch.distributed.launch", "--nproc_per_node", "2", "PROGRAM", "a", "-b"],
+    ],
+    ids=["mindtorch run", "torch.distributed.run", "torch.distributed.launch"],
+)
+def test_each_way_to_start(tmp_path, left, command):
+    done = launched(tmp_path, SUM, *command)
+    assert done.returncode == 0, done
+    assert sorted(done.stdout.splitlines()) == [f"{rank} of 2: 3.0 ['a', '-b'] True" for rank in range(2)], done
+    left()
+
+
+def test_torchrun_is_a_command_under_mindtorch_run(tmp_path):
+    inner = tmp_path / "inner.py"
+    inner.write_text(SUM)
+    program = f"""
+    import subprocess
+    subprocess.run(["torchrun", "--nproc-per-node=2", {str(inner)!r}], check=True)
+    """
+    done = launched(tmp_path, program, *MINDTORCH, "PROGRAM")
+    assert done.returncode == 0, done
+    assert len(done.stdout.splitlines()) == 2
+
+
+def test_ranks_are_started_anew_and_go_on_from_what_was_saved(tmp_path, left):
+    program = """
+    import os, torch, torch.distributed as dist
+    dist.init_process_group("gloo")
+    rank, attempt = dist.get_rank(), int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+    start, weight = (torch.load("saved.pt") if os.path.exists("saved.pt") else (0, torch.zeros(2)))
+    for step in range(start, 6):
+        gradient = torch.full((2,), float(step + rank))
+        dist.all_reduce(gradient)
+        weight += gradient
+        if rank == 0:
+            torch.save((step + 1, weight), "saving.pt")
+            os.replace("saving.pt", "saved.pt")
+        dist.barrier()
+        if step == 2 and attempt == 0 and rank == 1:
+            os.kill(os.getpid(), 9)
+    if rank == 0:
+        print("attempt", attempt, "weight", weight.tolist())
+    """
+    done = launched(tmp_path, program, *MINDTORCH, "--nproc", "2", "--max-restarts", "1", "PROGRAM")
+    assert done.returncode == 0, done
+    assert done.stdout.splitlines() == ["attempt 1 weight [36.0, 36.0]"], done
+    left()
+
+
+def test_one_that_fails_ends_all_and_is_named(tmp_path, left):
+    program = """
+    import os, sys, time
+    if os.environ["RANK"] == "1":
+        sys.exit(7)
+    time.sleep(100)
+    """
+    before = time.monotonic()
+    done = launched(tmp_path, program, *MINDTORCH, "--nproc", "3", "PROGRAM")
+    assert done.returncode == 1
+    assert "rank 1 (local rank 1 of machine 0" in done.stderr and "ended with status 7" in done.stderr, done
+    assert time.monotonic() - before < 30
+    left()
+
+
+def test_two_launchers_stand_for_two_machines(tmp_path, left, free_port):
+    """TCP only: what MPICH does between machines."""
+    endpoint = f"127.0.0.1:{free_port}"
+    file = tmp_path / "program.py"
+    file.write_text(SUM)
+    command = [*MINDTORCH, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1"]
+    command += ["--rdzv-backend", "c10d", "--rdzv-endpoint", endpoint, "--rdzv-id", "x", str(file)]
+    variables = {**os.environ, "MPIR_CVAR_NOLOCAL": "1"}
+    running = [
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=variables, cwd=tmp_path
+        )
+        for _ in range(2)
+    ]
+    said = [process.communicate(timeout=120)[0] for process in running]
+    assert [process.returncode for process in running] == [0, 0], said
+    assert said == ["0 of 2: 3.0 [] True\n"] * 2
+    left()
+
+
+def test_options_that_are_not_there_are_refused_by_name(tmp_path):
+    done = launched(tmp_path, SUM, *MINDTORCH, "-m", "torch.distributed.run", "--nnodes", "1:4", "PROGRAM")
+    assert done.returncode != 0
+    assert "--nnodes 1:4 is not supported by mindtorch" in done.stderr
