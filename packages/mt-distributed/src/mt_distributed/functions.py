@@ -365,7 +365,8 @@ def reduce_scatter_single(
 
 def _refuse_complex(tensor: Tensor, op: Any) -> None:
     if tensor.is_complex() and not supports_complex(op):
-        raise RuntimeError("all_reduce does not supporton complex tensors")  # sic: Gloo's words
+        # Gloo's words: it prints the number of the reduction as a letter.
+        raise RuntimeError(f"all_reduce does not support{chr(kind_of(op)[0])}on complex tensors")
 
 
 def all_to_all(
