@@ -80,11 +80,12 @@ def _served(host: str, port: int, rank: int, size: int, timeout: timedelta) -> S
     """The store at an address, served from here by the first rank unless whoever started the processes does."""
     by_agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
     if by_agent:
-        store = TCPStore(host, port, size, False, timeout)
+        store = TCPStore(host, port, size, False, timeout, wait_for_workers=False)
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         prefix = f"/worker/attempt_{attempt}"
     else:
-        store = TCPStore(host, port, size, rank == 0, timeout, multi_tenant=True)
+        # Nobody is waited for here, but where all say who they are: who is missing has a name there.
+        store = TCPStore(host, port, size, rank == 0, timeout, wait_for_workers=False, multi_tenant=True)
         prefix = ""
     number = _rounds[host, port] = _rounds.get((host, port), -1) + 1
     return PrefixStore(f"{prefix}/round_{number}", store)

@@ -72,9 +72,10 @@ def test_a_rank_that_does_not_come_to_the_rendezvous_is_named(processes, left):
         print("raised:", error)
         sys.exit(3)
     """
-    processes.start(program, 3, ranks=range(1, 3), TORCHELASTIC_USE_AGENT_STORE="False")
-    processes.start(program, 3, ranks=range(0))
-    processes.end(SOON)
+    processes.start(program, 3, ranks=range(2))
+    ended = processes.end(SOON)
+    assert [one.status for one in ended] == [3, 3], ended
+    assert all("timed out after 4 s" in one.said and "rank 2 did not come" in one.said for one in ended), ended
     left()
 
 
