@@ -73,10 +73,12 @@ def test_a_rule_of_lists_and_several_results(lib: Any) -> None:
     assert seen == [(0, [None, 0], None)]
 
 
-def test_a_rule_goes_with_its_library() -> None:
+def test_a_rule_comes_and_goes_with_its_library() -> None:
     with torch.library._scoped_library("library_transforms", "FRAGMENT") as made:
         made.define("gone(Tensor x) -> Tensor")
         made.impl("gone", lambda x: x * 2, "CPU")
+        with pytest.warns(UserWarning, match="batching rule"):
+            assert torch.equal(torch.vmap(torch.ops.library_transforms.gone)(X), X * 2)
         with torch.library._scoped_library("library_transforms", "FRAGMENT") as other:
             torch.library.register_vmap("library_transforms::gone", lambda info, dims, x: (x * 7, dims[0]), lib=other)
             assert torch.equal(torch.vmap(torch.ops.library_transforms.gone)(X), X * 7)

@@ -85,11 +85,13 @@ def recorded() -> Iterator[None]:
 
 
 def outcome(call: Callable[..., Any], *args: Any) -> Any:
-    """What a call reaches, or its refusal; in which order arguments by name were written is lost."""
+    """What a call reaches, or its refusal; in which order arguments by name were written is lost, and with it which
+    of them stands before a bracket and not before a comma.
+    """
     try:
         return call(*args)
     except (TypeError, RuntimeError, NotImplementedError) as refusal:
-        return type(refusal), sorted(str(refusal).split())
+        return type(refusal), sorted(re.findall(r"[^\s,()]+", str(refusal)))
 
 
 # Calls of an overload, with every argument it has

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from mt_core.dispatch.registry import Overload
 from mt_core.tensor import Tensor
 from mt_core.transforms.batched import Lanes
-from mt_core.transforms.batching_rules._rules import RULES, Batch
+from mt_core.transforms.batching_rules import _rules
+from mt_core.transforms.batching_rules._rules import Batch
 
 from .defaults import defaults_left_out
 
@@ -38,12 +39,12 @@ def enter_rule(overload: Overload, function: Callable[..., Any]) -> None:
         results, out_dims = function(info, in_dims, *(_plain(value) for value in positional), **named)
         return _lanes(results, out_dims)
 
-    RULES[overload.name] = rule
+    _rules.enter_rule(overload.name, rule)
 
 
 def withdraw_rule(overload: Overload) -> None:
     """Forget the rule of an operator."""
-    RULES.pop(overload.name, None)
+    _rules.withdraw_rule(overload.name)
 
 
 def _plain(value: Any) -> Any:

@@ -40,8 +40,9 @@ def _names(text: str) -> frozenset[str]:
 
 CPU = Lists(
     lower=_names("""
-        _addmm_activation addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-        conv_transpose3d linalg_vecdot linear lstm.input matmul mm prelu scaled_dot_product_attention
+        _addmm_activation _native_multi_head_attention addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc
+        conv_transpose1d conv_transpose2d conv_transpose3d linalg_vecdot linear lstm.input matmul mm prelu
+        scaled_dot_product_attention
     """),
     full=_names("""
         _lu_with_info adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy

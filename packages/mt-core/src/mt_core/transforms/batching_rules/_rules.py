@@ -18,6 +18,7 @@ __all__ = [
     "batching_rule",
     "behind",
     "draws",
+    "enter_rule",
     "find_rule",
     "leading",
     "of_dynamic_shape",
@@ -28,6 +29,7 @@ __all__ = [
     "rows_of",
     "shifted_dims",
     "trailing",
+    "withdraw_rule",
 ]
 
 #: Rule of one operator: (batch, arguments) -> results, the batch dimension in front.
@@ -90,7 +92,19 @@ def find_rule(overload: Overload) -> Rule | None:
     return _looked_up(overload)[1]
 
 
-#: Operator -> what `_looked_up` found once its family was loaded, after which nothing is entered.
+def enter_rule(name: str, rule: Rule) -> None:
+    """Have a rule answer for an operator, in place of the one that did."""
+    RULES[name] = rule
+    _known.clear()
+
+
+def withdraw_rule(name: str) -> None:
+    """Forget the rule of an operator, where there is one."""
+    RULES.pop(name, None)
+    _known.clear()
+
+
+#: Operator -> what `_looked_up` found once its family was loaded. Only `enter_rule` and `withdraw_rule` change it then.
 _known: dict[Overload, tuple[bool, Rule | None]] = {}
 
 
