@@ -84,9 +84,12 @@ def embedding_bag_with_padding(
 ) -> tuple[Any, Any, Any, Any]:
     """As `embedding_bag`, without the rows `padding_idx`."""
     recorded = weight.requires_grad or per_sample_weights is not None and per_sample_weights.requires_grad
-    return _bags(
+    padding_idx = _checked_padding_idx(padding_idx, weight)
+    # One operator, so that handlers and graphs have what depends on elements as a whole.
+    call = ops._embedding_bag if recorded else ops._embedding_bag_forward_only
+    return call(  # type: ignore[no-any-return]
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-        _checked_padding_idx(padding_idx, weight), not recorded,
+        -1 if padding_idx is None else padding_idx,
     )  # fmt: skip
 
 

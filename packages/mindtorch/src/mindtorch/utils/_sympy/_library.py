@@ -6,7 +6,8 @@ try:
     import sympy
 except ImportError as error:
     raise ImportError(
-        "Symbolic sizes need sympy, which is not installed. Install it with: pip install 'mindtorch[symbolic]'"
+        "Symbolic sizes need sympy, which is not installed. Install it by the extra mindtorch[symbolic]: "
+        "in a clone of mindtorch, pip install 'packages/mindtorch[symbolic]'"
     ) from error
 
 __all__ = ["sympy"]

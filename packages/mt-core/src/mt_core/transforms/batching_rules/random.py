@@ -11,7 +11,7 @@ from typing import Any
 
 from ...api import _functions as ops
 from ..batched import Lanes
-from ._rules import DRAWS, Batch, Rule, batching_rule, one_lane
+from ._rules import DRAWS, Batch, Rule, batching_rule, one_lane, pointwise
 
 _ERROR = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
@@ -132,6 +132,8 @@ def bernoulli_tensor_(batch: Batch, self: Lanes, p: Lanes, generator: Any = None
 
 
 # From tensors of parameters
+
+batching_rule("_standard_gamma_grad", "_dirichlet_grad")(pointwise)
 
 
 @drawing_rule(
