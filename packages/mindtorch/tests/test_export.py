@@ -169,10 +169,6 @@ def test_a_program_is_not_called():
         (lambda: torch.export.export(abs, (1,)), ValueError, "Expected `mod` to be an instance of `torch.nn.Module`"),
         (lambda: torch.export.export(Net(), torch.ones(3)), torch._dynamo.exc.UserError, "Expecting `args` to be a"),
         (lambda: torch.export.export(Net(), (torch.ones(3),), strict=True), NotImplementedError, "strict=True"),
-        (
-            lambda: torch.export.export(Net(), (torch.ones(3, 3),), dynamic_shapes={"x": {0: torch.export.Dim("n")}}),
-            NotImplementedError, r"with Dim\('n'\)",
-        ),
         (lambda: torch.export.export(Net(), (torch.ones(3, 4),)), RuntimeError, "mat1 and mat2|same reduction dim"),
     ],
 )  # fmt: skip

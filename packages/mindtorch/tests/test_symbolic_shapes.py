@@ -242,6 +242,14 @@ def test_a_fake_tensor_of_one_of_the_same_environment_has_its_symbols():
     context = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC])
     env, _, x = faked(10, context=context)
     assert FakeTensorMode(shape_env=env).from_tensor(x).shape[0].node.expr == x.shape[0].node.expr
+    assert not env.guards
+
+
+def test_multiples_of_a_size_that_are_given_fix_it():
+    env, mode, x = faked(10, 6, context=StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC, DimDynamic.STATIC]))
+    with mode:
+        x.view(6, 10)
+    assert env.replacements == {x.shape[0].node._expr: 10}
 
 
 def test_slices_without_an_end_put_no_bound_on_sizes():

@@ -6,6 +6,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from .overriding import overridable
+from .symbolic import has_symbols
 from .tensor import Tensor
 
 __all__ = ["einsum"]
@@ -35,7 +36,13 @@ def einsum(equation: Any, *operands: Any) -> Any:
     given = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
     if not given:
         raise _nothing_given()
-    plan = _plan(equation, _shapes(given))
+    shapes = _shapes(given)
+    try:
+        plan = _plan(equation, shapes)
+    except TypeError:
+        if not any(map(has_symbols, shapes)):
+            raise
+        plan = _plan.__wrapped__(equation, shapes)  # symbolic sizes are no keys
     result = plan.parts[0].of(given[0])
     for part, operand, join in zip(plan.parts[1:], given[1:], plan.joins, strict=True):
         result = join.of(result, part.of(operand))

@@ -9,6 +9,7 @@ from mt_library.higher_order import HigherOrderOperator
 from mt_library.ops import OpOverload
 
 from .._C import _set_grad_enabled
+from ._size_functions import SIZE_FUNCTIONS
 
 __all__ = ["VERIFIERS", "SpecViolationError", "TrainingIRVerifier", "Verifier", "load_verifier"]
 
@@ -44,7 +45,9 @@ class Verifier:
                 raise SpecViolationError(f"Operator '{node.target}' is not an allowed operator type")
 
     def _is_allowed(self, target: Any) -> bool:
-        return isinstance(target, (OpOverload, HigherOrderOperator)) or target in (getitem, _set_grad_enabled)
+        if isinstance(target, (OpOverload, HigherOrderOperator)):
+            return True
+        return target in (getitem, _set_grad_enabled) or target in SIZE_FUNCTIONS
 
     def _check_inputs(self, ep: Any) -> None:
         names = [node.name for node in ep.graph.find_nodes(op="placeholder")]

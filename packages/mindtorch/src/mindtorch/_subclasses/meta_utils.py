@@ -201,7 +201,7 @@ class SymbolicLayouts:
     def nbytes_of(self, block: Block, array: MetaArray) -> Any:
         """How many bytes memory has: those up to the end of the tensor on it, else a symbol of their own."""
         end = array.offset + array.extent()
-        if self.env.in_example(end) == block.nbytes:
+        if self.env.in_example(end) == self.env.in_example(block.nbytes):
             return end
         return self.env.symbol_of_memory(block.nbytes, self.source)
 

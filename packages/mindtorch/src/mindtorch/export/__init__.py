@@ -1,4 +1,4 @@
-"""``torch.export``: a module as a graph of operators, for one size of its inputs."""
+"""``torch.export``: a module as a graph of operators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._dynamo.exc import UserError
 from .._unsupported import refusal, unsupported_function
 from ._files import load, save
 from ._trace import trace
-from .dynamic_shapes import Dim, check_static, dims
+from .dynamic_shapes import Dim, dims
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from .graph_signature import ExportBackwardSignature, ExportGraphSignature
 from .unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
@@ -59,16 +59,18 @@ def export(
     args, kwargs
         Arguments of the module, tensors and plain values in nested containers.
     dynamic_shapes
-        Which sizes may vary: none.
+        Which sizes may vary: for each argument, by name or in order, None or, for each dimension of a tensor, a `Dim`
+        (sizes of one name are equal), ``Dim.AUTO`` (what the program lets vary), ``Dim.DYNAMIC`` (it must), or None.
 
     Raises
     ------
     NotImplementedError
-        For sizes that vary, ``strict=True``, signatures of submodules, and checks that are put off.
+        For ``strict=True``, signatures of submodules, and checks that are put off.
     ValueError
         When `mod` is no module.
     torch._dynamo.exc.UserError
-        When `args` is no tuple.
+        When `args` is no tuple, when `dynamic_shapes` does not go with the arguments, and when the program does not let
+        a size vary as was declared.
     torch._subclasses.fake_tensor.DataDependentOutputException
         When the module reads elements of a tensor.
     """
@@ -82,9 +84,8 @@ def export(
         raise refusal("torch.export.export(preserve_module_call_signature=...)", "Leave it out.")
     if prefer_deferred_runtime_asserts_over_guards:
         raise refusal("torch.export.export(prefer_deferred_runtime_asserts_over_guards=True)", "Guards come first.")
-    check_static(dynamic_shapes)
     given = dict(kwargs or {})
-    return ExportedProgram.of_module(mod, trace(mod, args, given), args, given)
+    return ExportedProgram.of_module(mod, trace(mod, args, given, dynamic_shapes), args, given)
 
 
 def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:

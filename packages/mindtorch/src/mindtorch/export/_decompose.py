@@ -16,7 +16,15 @@ from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.interpreter import Interpreter
 from ..fx.node import Node
-from .graph_signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument
+from .graph_signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
 
 __all__ = ["decomposed"]
 
@@ -59,7 +67,19 @@ class _Telling(Interpreter):
     def run_node(self, n: Node) -> Any:
         """Carry a step out."""
         traceback.current_meta = {key: n.meta[key] for key in ("nn_module_stack", "stack_trace") if key in n.meta}
-        return getattr(self, n.op)(n.target, *self.fetch_args_kwargs_from_env(n))
+        args, kwargs = self.fetch_args_kwargs_from_env(n)
+        if n.target in _READERS:
+            return _READERS[n.target](*args)
+        return getattr(self, n.op)(n.target, args, kwargs)
+
+
+#: What reads a size, which is a symbol while the graph is carried out.
+_READERS: dict[Any, Any] = {
+    ops.aten.sym_size.int: lambda tensor, dim: tensor.size(dim),
+    ops.aten.sym_stride.int: lambda tensor, dim: tensor.stride(dim),
+    ops.aten.sym_numel.default: lambda tensor: tensor.numel(),
+    ops.aten.sym_storage_offset.default: lambda tensor: tensor.storage_offset(),
+}
 
 
 def _with_statistics_as_results(module: GraphModule) -> GraphModule:
@@ -115,11 +135,18 @@ def _signed(
         for value, spec in written
     ]
     outputs = [
-        OutputSpec(spec.kind, TensorArgument(value.name) if isinstance(value, Node) else spec.arg, spec.target)
+        OutputSpec(spec.kind, _named(spec.arg, value), spec.target)
         for spec, value in zip(signature.output_specs, results, strict=True)
     ]
     graph.lint()
     return graph, ExportGraphSignature(specs, [*mutations, *outputs])
+
+
+def _named(argument: Any, value: Any) -> Any:
+    """What an output is, by the name of the step that gives it now."""
+    if not isinstance(value, Node):
+        return argument if isinstance(argument, ConstantArgument) else ConstantArgument("", value)
+    return type(argument)(value.name)
 
 
 def _at(graph: Graph, place: int) -> Node:

@@ -14,6 +14,7 @@ from mt_autograd.function import watchers
 from mt_core import Tensor, pytree
 from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch.registry import Overload
+from mt_core.symbolic import SYMBOLIC, SymBool, SymFloat, SymInt, is_symbolic, plain
 from mt_core.torch_names import torch_name
 from mt_library.defaults import defaults_left_out
 from mt_library.ops import form_for_numbers, operator_of, ops
@@ -27,6 +28,7 @@ from .._subclasses.fake_tensor import FakeTensorMode, is_fake
 from ..fx.graph import Graph
 from ..fx.node import Node
 from ._recording import Recording
+from .dynamic_shapes import leaves_with_dims, names_dynamic_sizes
 from .graph_signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -34,12 +36,16 @@ from .graph_signature import (
     InputSpec,
     OutputKind,
     OutputSpec,
+    SymBoolArgument,
+    SymFloatArgument,
+    SymIntArgument,
     TensorArgument,
 )
 
 __all__ = ["Traced", "argument_names", "trace"]
 
 _CONSTANTS = (int, float, bool, str, type(None))
+_COMPUTED: dict[type, Any] = {SymInt: SymIntArgument, SymFloat: SymFloatArgument, SymBool: SymBoolArgument}
 
 
 class Traced:
@@ -55,13 +61,16 @@ class Traced:
         Name -> tensor that is neither parameter nor argument: those that the module holds and the program writes out.
     in_spec, out_spec
         The structure of the arguments and of the result.
+    symbols
+        The sizes that vary, or None.
     """
 
     signature: ExportGraphSignature
     out_spec: pytree.TreeSpec
 
-    def __init__(self, in_spec: pytree.TreeSpec) -> None:
+    def __init__(self, in_spec: pytree.TreeSpec, symbols: Any = None) -> None:
         self.in_spec = in_spec
+        self.symbols = symbols
         self.graph = Graph()
         self.inputs: list[InputSpec] = []
         self.constants: dict[str, Tensor] = {}
@@ -73,6 +82,8 @@ class Traced:
         self._grad = is_grad_enabled()
         #: The modules that the program is in: what tells the call from others -> name and class.
         self.module_stack: dict[str, tuple[str, str]] = {}
+        if symbols is not None:
+            symbols.watch(self.graph, self.module_stack)
 
     # Inputs
 
@@ -124,6 +135,8 @@ class Traced:
         self._nodes[id(tensor)] = node
         self._kept.append(tensor)
         node.meta["val"] = tensor
+        if self.symbols is not None:
+            self.symbols.note_layout(tensor, node)
 
     # Steps
 
@@ -133,6 +146,8 @@ class Traced:
         if not results and not overload.schema.is_mutable:
             return
         self._follow_grad_mode()
+        if self.symbols is not None and overload.packet_name.startswith("squeeze"):
+            self.symbols.note_removal(args[0])
         positional, named = defaults_left_out(overload.schema)(args)
         target = _as_called(overload, args)
         name = self.graph._target_to_str(target.overloadpacket.__name__)
@@ -172,7 +187,7 @@ class Traced:
             return [self._argument(item) for item in value]
         if isinstance(value, dict):
             return {name: self._argument(item) for name, item in value.items()}
-        return value
+        return self.symbols.node_of(value) if is_symbolic(value) else value
 
     def _node_of(self, tensor: Tensor) -> Node:
         node = self._nodes.get(id(tensor))
@@ -197,19 +212,33 @@ class Traced:
         """
         self._follow_grad_mode()
         leaves, self.out_spec = pytree.tree_flatten(result)
-        specs = [OutputSpec(OutputKind.USER_OUTPUT, self._output(leaf), None) for leaf in leaves]
-        values = tuple(self._node_of(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves)
-        self.graph.output(values)
+        leaves = [plain(leaf) for leaf in leaves]
+        for leaf in leaves:
+            self._check_output(leaf)
+        values = tuple(self._argument(leaf) if isinstance(leaf, (Tensor, *SYMBOLIC)) else leaf for leaf in leaves)
+        output = self.graph.output(values)
+        if self.symbols is not None:
+            self.symbols.check()
+            self.symbols.tidy(self.graph)
+        specs = [
+            OutputSpec(OutputKind.USER_OUTPUT, self._output(leaf, value), None)
+            for leaf, value in zip(leaves, output.args[0], strict=True)
+        ]
         self.signature = ExportGraphSignature(self.inputs, specs)
 
-    def _output(self, leaf: Any) -> Any:
-        if isinstance(leaf, Tensor):
-            return TensorArgument(self._node_of(leaf).name)
-        if not isinstance(leaf, _CONSTANTS):
+    def _check_output(self, leaf: Any) -> None:
+        if not isinstance(leaf, (Tensor, *SYMBOLIC, *_CONSTANTS)):
             raise RuntimeError(
                 f"Found {type(leaf)} in output, which is not a known type. If this type holds tensors, you need to "
                 "register a pytree for it."
             )
+
+    def _output(self, leaf: Any, value: Any) -> Any:
+        if isinstance(leaf, Tensor):
+            return TensorArgument(value.name)
+        for kind, argument in _COMPUTED.items():
+            if isinstance(leaf, kind):
+                return argument(value.name)
         return ConstantArgument("", leaf)
 
 
@@ -220,7 +249,7 @@ def _as_called(overload: Overload, args: tuple[Any, ...]) -> Any:
     """
     if overload.name == "lift_fresh":
         return ops.aten.lift_fresh_copy.default
-    is_number = len(args) > 1 and isinstance(args[1], (int, float, complex))
+    is_number = len(args) > 1 and isinstance(args[1], (int, float, complex, *SYMBOLIC))
     return (form_for_numbers(overload) if is_number else None) or operator_of(overload)
 
 
@@ -270,20 +299,27 @@ def _held_by(mod: Module, mode: FakeTensorMode) -> Iterator[_Held]:
             for name, value in places.items():
                 if isinstance(value, Tensor):
                     target = f"{prefix}.{name}".lstrip(".")
-                    fake = mode.from_tensor(value)
+                    fake = mode.from_tensor(value, static_shapes=True)
                     yield _Held(kind or InputKind.CONSTANT_TENSOR, target, places, name, value, fake)
 
 
-def trace(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+def trace(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any = None) -> Traced:
     """The graph of a call of a module, which is afterwards as it was.
+
+    Parameters
+    ----------
+    dynamic_shapes
+        Which sizes may vary.
 
     Raises
     ------
     torch._subclasses.fake_tensor.DataDependentOutputException
         Where the program reads elements.
     """
-    mode = FakeTensorMode(allow_non_fake_inputs=True, export=True)
-    traced = Traced(pytree.tree_structure((args, kwargs)))
+    symbols = _symbols_of(mod, args, kwargs, dynamic_shapes)
+    env = None if symbols is None else symbols.env
+    mode = FakeTensorMode(allow_non_fake_inputs=True, export=True, shape_env=env)
+    traced = Traced(pytree.tree_structure((args, kwargs)), symbols)
     persistent = set(mod.state_dict(keep_vars=True))
     held = list(_held_by(mod, mode))
     for one in held:
@@ -292,7 +328,7 @@ def trace(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
             continue
         is_persistent = one.target in persistent if one.kind is InputKind.BUFFER else None
         traced.add_held(_PREFIXES[one.kind], one.kind, one.target, one.fake, is_persistent)
-    fake_args, fake_kwargs = pytree.tree_map_only(Tensor, mode.from_tensor, (args, kwargs))
+    fake_args, fake_kwargs = _fakes_of(mod, args, kwargs, mode, symbols)
     for name, leaf in _named_arguments(mod, fake_args, fake_kwargs):
         traced.add_argument(name, leaf)
     before = ProgramState(compares=False)
@@ -307,6 +343,36 @@ def trace(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
         before.restore()
     traced.finish(result)
     return traced
+
+
+def _arguments_by_name(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    return dict(inspect.signature(mod.forward).bind(*args, **kwargs).arguments)
+
+
+def _symbols_of(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any) -> Any:
+    """The sizes that vary; None where nothing is said of any."""
+    if dynamic_shapes is None:
+        return None
+    leaves = leaves_with_dims(_arguments_by_name(mod, args, kwargs), dynamic_shapes)
+    if not names_dynamic_sizes(leaves):
+        return None
+    from ._symbols import Symbols  # late: with sympy, which is not needed for the rest
+
+    return Symbols(leaves)
+
+
+def _fakes_of(
+    mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any], mode: FakeTensorMode, symbols: Any
+) -> tuple[Any, Any]:
+    """The arguments with fake tensors in place of tensors."""
+    if symbols is None:
+        return pytree.tree_map_only(Tensor, mode.from_tensor, (args, kwargs))  # type: ignore[no-any-return]
+    made = symbols.fakes(mode)
+    bound = inspect.signature(mod.forward).bind(*args, **kwargs)
+    for name, value in bound.arguments.items():
+        bound.arguments[name] = pytree.tree_unflatten(made[name], pytree.tree_structure(value))
+    by_name = {**bound.arguments, **bound.kwargs}
+    return bound.args[: len(args)], {name: by_name[name] for name in kwargs}
 
 
 @contextlib.contextmanager

@@ -11,11 +11,13 @@ from mt_core import Tensor, pytree
 from mt_nn import Module, Parameter
 
 from .._export.verifier import TrainingIRVerifier, Verifier
+from .._unsupported import refusal
 from ..fx._codegen import CodeGen, _PyTreeCodeGen, _PyTreeInfo
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule, _assign_attr
 from ..fx.node import Node
 from ._decompose import decomposed
+from ._guarding import Guards
 from ._trace import Traced, argument_names
 from .graph_signature import ConstantArgument, ExportGraphSignature, InputKind, InputSpec
 
@@ -66,6 +68,8 @@ class ExportedProgram:
         The arguments and named arguments that it was exported with.
     call_spec
         How these, and the result, are nested.
+    range_constraints
+        Symbol, or expression of symbols, -> the range of a size that varies.
     verifiers
         The rules that hold of it, by dialect.
     """
@@ -74,7 +78,7 @@ class ExportedProgram:
         self, root: Module | dict[str, Any], graph: Graph, graph_signature: ExportGraphSignature,
         state_dict: dict[str, Any], range_constraints: dict[Any, Any], module_call_graph: list[ModuleCallEntry],
         example_inputs: Any = None, constants: dict[str, Any] | None = None, *,
-        verifiers: list[type[Verifier]] | None = None,
+        verifiers: list[type[Verifier]] | None = None, guards_code: list[str] | None = None, symbols: Any = None,
     ) -> None:  # fmt: skip
         graph._codegen = CodeGen()
         self.graph_module = GraphModule(root, graph)
@@ -85,6 +89,11 @@ class ExportedProgram:
         self.example_inputs = example_inputs
         self.constants = constants or {}
         self.verifiers = verifiers or [Verifier]
+        #: What is known of sizes that vary, where the program was exported and not loaded.
+        self._symbols = symbols
+        self._guards_code = list(guards_code or ([] if symbols is None else symbols.guards()))
+        if symbols is not None:
+            self.range_constraints = symbols.range_constraints()
 
     @classmethod
     def of_module(cls, mod: Module, traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
@@ -98,8 +107,8 @@ class ExportedProgram:
         state = {name: tensor for name, tensor in tensors.items() if name not in passing}
         constants = {**traced.constants, **{name: tensors[name] for name in tensors if name in passing}}
         return cls(
-            Module(), traced.graph, traced.signature, state, {}, entries, (args, kwargs), constants,
-            verifiers=[TrainingIRVerifier],
+            Module(), traced.graph, traced.signature, state, {}, entries, (args, kwargs),
+            constants, verifiers=[TrainingIRVerifier], symbols=traced.symbols,
         )  # fmt: skip
 
     # What there is
@@ -200,10 +209,16 @@ class ExportedProgram:
         decomp_table
             Operator -> function in whose operators it is written.
         """
+        relied = _guards_so_far(self)
         graph, signature = decomposed(self.graph_module, self.graph_signature, dict(decomp_table or {}))
+        if self._symbols is None and _guards_so_far(self) != relied:
+            raise refusal(
+                "run_decompositions of a program that was loaded, where it relies on sizes", "Take it apart first."
+            )
         return ExportedProgram(
             Module(), graph, signature, self.state_dict, self.range_constraints, self.module_call_graph,
             self.example_inputs, self.constants, verifiers=[Verifier],
+            guards_code=self._guards_code if self._symbols is None else None, symbols=self._symbols,
         )  # fmt: skip
 
     def module(self, check_guards: bool = True) -> GraphModule:
@@ -218,6 +233,15 @@ class ExportedProgram:
             values of others.
         """
         return _unlifted(self, check_guards)
+
+
+def _guards_so_far(program: ExportedProgram) -> int:
+    """How many relations of symbols the program relies on."""
+    for node in program.graph.find_nodes(op="placeholder"):
+        mode = getattr(node.meta["val"], "fake_mode", None)
+        if mode is not None and mode.shape_env is not None:
+            return len(mode.shape_env.guards)
+    return 0
 
 
 # Calling it
@@ -242,6 +266,11 @@ def _arguments_of(program: ExportedProgram) -> list[tuple[str, Any]]:
     return list(zip(sources, values, strict=True))
 
 
+def guards_of(program: ExportedProgram) -> Guards:
+    """What compares arguments with what a program was exported for."""
+    return Guards(_arguments_of(program), program._guards_code, program.range_constraints)
+
+
 def _unlifted(program: ExportedProgram, check_guards: bool) -> GraphModule:
     """The graph as a module that holds the tensors."""
     root = Module()
@@ -252,7 +281,7 @@ def _unlifted(program: ExportedProgram, check_guards: bool) -> GraphModule:
         _assign_attr(value, root, name)
     graph = _with_attributes(program, check_guards)
     if check_guards:
-        root._guards_fn = _Guards(_arguments_of(program))
+        root._guards_fn = guards_of(program)
     whole = program._whole()
     names = whole.forward_arg_names or []
     graph._codegen = _PyTreeCodeGen(_PyTreeInfo(names, whole.in_spec, whole.out_spec))
@@ -346,36 +375,3 @@ class _Structure:
                 "and kwargs as the ones you used when tracing."
             )
         return args, kwargs
-
-
-class _Guards(Module):
-    """Compares arguments with those that a program was exported with."""
-
-    def __init__(self, arguments: list[tuple[str, Any]]) -> None:
-        super().__init__()
-        self._expected = [(source, _facts(leaf)) for source, leaf in arguments]
-
-    def forward(self, *leaves: Any) -> None:
-        """Compare the leaves of the arguments.
-
-        Raises
-        ------
-        AssertionError
-            Naming what differs.
-        """
-        for (source, expected), leaf in zip(self._expected, leaves, strict=True):
-            found = _facts(leaf)
-            for what in expected:
-                if found.get(what, _NOTHING) != expected[what]:
-                    raise AssertionError(f"Guard failed: {source}{what} == {expected[what]}")
-
-
-_NOTHING = object()
-
-
-def _facts(leaf: Any) -> dict[str, Any]:
-    """What a graph takes for granted of a leaf: text that reads it -> value."""
-    if not isinstance(leaf, Tensor):
-        return {} if leaf is None else {"": leaf}
-    sizes = {f".size()[{i}]": size for i, size in enumerate(leaf.shape)}
-    return {".dtype": leaf.dtype, ".dim()": leaf.dim(), **sizes, ".device": leaf.device}

@@ -16,6 +16,9 @@ __all__ = [
     "InputSpec",
     "OutputKind",
     "OutputSpec",
+    "SymBoolArgument",
+    "SymFloatArgument",
+    "SymIntArgument",
     "TensorArgument",
 ]
 
@@ -35,7 +38,28 @@ class ConstantArgument:
     value: int | float | bool | str | None
 
 
-ArgumentSpec = TensorArgument | ConstantArgument
+@dataclasses.dataclass
+class SymIntArgument:
+    """An integer that is computed of sizes: the name of its node."""
+
+    name: str
+
+
+@dataclasses.dataclass
+class SymFloatArgument:
+    """A float that is computed of sizes: the name of its node."""
+
+    name: str
+
+
+@dataclasses.dataclass
+class SymBoolArgument:
+    """A truth value that is computed of sizes: the name of its node."""
+
+    name: str
+
+
+ArgumentSpec = TensorArgument | SymIntArgument | SymFloatArgument | SymBoolArgument | ConstantArgument
 
 
 @dataclasses.dataclass

@@ -10,6 +10,7 @@ from operator import getitem
 from typing import Any
 
 from mt_core import Tensor, pytree
+from mt_core.symbolic import plain_sizes
 from mt_library.ops import ops
 from mt_nn import Module, Parameter
 
@@ -17,7 +18,7 @@ from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.interpreter import Interpreter
 from ..fx.node import Node
-from .exported_program import ExportedProgram
+from .exported_program import ExportedProgram, guards_of
 from .graph_signature import InputKind
 
 __all__ = ["FlatArgsAdapter", "InterpreterModule", "UnflattenedModule", "unflatten"]
@@ -91,6 +92,8 @@ class UnflattenedModule(InterpreterModule):
             )
             if spec.kind is InputKind.USER_INPUT
         ]
+        #: What is asked of sizes that vary; in a tuple, as it is no part of the program.
+        self._relations = (guards_of(export_module),) if export_module.range_constraints else ()
         _Builder(export_module, self).build()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -102,12 +105,16 @@ class UnflattenedModule(InterpreterModule):
             For arguments of another structure, where there is no adapter.
         RuntimeError
             For tensors of other sizes.
+        AssertionError
+            For sizes that vary, and that the program is not for.
         """
         leaves, spec = pytree.tree_flatten((args, kwargs))
         if spec != self._call.in_spec:
             leaves = self._adapted(leaves, spec, (args, kwargs))
         if self.check_input_constraints:
             self._check_sizes(leaves)
+            for relations in self._relations:
+                relations(*leaves)
         results = Interpreter(self, graph=self.graph).run(*leaves)
         return pytree.tree_unflatten(results, self._call.out_spec)  # type: ignore[arg-type]
 
@@ -148,8 +155,8 @@ class UnflattenedModule(InterpreterModule):
                 continue
             if not isinstance(leaf, Tensor) or leaf.dim() != expected.dim():
                 raise RuntimeError(f"Expected input at {name} to be a tensor of {expected.dim()} dimensions")
-            for dim, (found, size) in enumerate(zip(leaf.shape, expected.shape, strict=True)):
-                if found != size:
+            for dim, (found, size) in enumerate(zip(leaf.shape, plain_sizes(expected.shape), strict=True)):
+                if isinstance(size, int) and found != size:
                     raise RuntimeError(
                         f"Expected input at {name}.shape[{dim}] to be equal to {size}, but got {found}. If you meant "
                         "for this dimension to be dynamic, please re-export and specify dynamic_shapes (e.g. with "

@@ -31,9 +31,10 @@ def arange_step(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device
     exact = all(isinstance(n, (int, SymInt)) for n in (start, end, step))
     _check_factors(d, start, end, step)
     count = -((start - end) // step) if exact else math.ceil((end - start) / step)
-    if count >= 2**63:
+    known = isinstance(count, int)  # of a symbolic one, it would be a guard that tells nothing
+    if known and count >= 2**63:
         raise RuntimeError("invalid size, possible overflow?")
-    if count * d.itemsize >= 2**63:
+    if known and count * d.itemsize >= 2**63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes=[{count}]")
     return Spec((count,), d)
 

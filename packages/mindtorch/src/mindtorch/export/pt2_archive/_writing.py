@@ -35,6 +35,8 @@ def program_to_json(program: ExportedProgram) -> Json:
     NotImplementedError
         For what the schema, or mindtorch, has no words for.
     """
+    if program.range_constraints:
+        raise NotImplementedError("exported programs whose sizes vary cannot be saved")
     return {
         "graph_module": {
             "graph": _GraphWriter(program.graph_module).graph(program.graph),

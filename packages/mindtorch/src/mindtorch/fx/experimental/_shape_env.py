@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mt_core.symbolic import SymBool, SymFloat, SymInt
@@ -105,6 +105,8 @@ class ShapeEnv(GuardProduction):
         self.deferred_runtime_asserts: dict[Any, list[RuntimeAssert]] = {}
         self.size_like: set[Any] = set()
         self.frozen = False
+        #: Told of what a program computes of symbols: (function, arguments, result).
+        self.watcher: Callable[[Any, tuple[Any, ...], Any], None] | None = None
         self._facts = Facts()
         self._suppressed = 0
         self._large = 0
@@ -470,6 +472,15 @@ class ShapeEnv(GuardProduction):
             if value is not None and value.is_integer and self._may_replace(symbol, value):
                 self._set_replacement(symbol, value)
                 return
+        if len(by_size) == 1:
+            self._learn_multiple(by_size[0], sympy.expand(lhs - rhs))
+
+    def _learn_multiple(self, symbol: Any, difference: Any) -> None:
+        """From ``k * symbol + c == 0``, the value."""
+        factor = difference.coeff(symbol, 1)
+        rest = sympy.expand(difference - factor * symbol)
+        if factor.is_Integer and factor != 0 and rest.is_Integer and rest % factor == 0:
+            self._set_replacement(symbol, -rest / factor)
 
     def _replaceability(self, symbol: Any) -> tuple[Any, ...]:
         """Numbers that depend on elements are replaced first, then those with larger hints and later names."""

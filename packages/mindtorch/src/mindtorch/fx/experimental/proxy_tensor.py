@@ -225,6 +225,8 @@ def _faked(mode: FakeTensorMode, args: tuple[Any, ...], symbolic: bool) -> Any:
     count = itertools.count()
 
     def of_tensor(tensor: Tensor) -> Any:
+        if mode.shape_env is not None and getattr(tensor, "fake_mode", None) is mode:
+            return tensor  # its sizes are symbols that others know
         return mode.from_tensor(tensor, source=ConstantSource(f"input{next(count)}"))
 
     def of_number(value: int) -> Any:

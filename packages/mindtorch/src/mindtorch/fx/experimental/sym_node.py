@@ -220,7 +220,7 @@ class SymNode:
         a, b = to_node(left, self.shape_env), to_node(right, self.shape_env)
         made = wrapped(_computed(name, a, b))
         if made.node.pytype is float and name != "truediv":
-            left, right = (float(side) if isinstance(side, int) else side for side in (left, right))
+            left, right = (_as_float(side) if name != "round_digits" else side for side in (left, right))
         return _noted(_PYTHON.get(name) or SYM_FUNCTIONS[name], (left, right), made)
 
     def of_layout(self, name: str, left: Any, right: Any) -> Any:
@@ -274,6 +274,13 @@ class SymNode:
         raise AttributeError(f"'SymNode' object has no attribute {name!r}")
 
 
+def _as_float(side: Any) -> Any:
+    """An integer as a float."""
+    if isinstance(side, SymInt):
+        return side.node.unary("sym_float")
+    return float(side) if isinstance(side, int) else side
+
+
 def to_node(value: Any, shape_env: Any) -> SymNode:
     """The node of a symbolic number, or of a constant."""
     if isinstance(value, _SYMBOLIC):
@@ -293,10 +300,12 @@ def wrapped(node: SymNode) -> Any:
 
 
 def _noted(function: Any, args: tuple[Any, ...], made: Any) -> Any:
-    """What was computed, which a mode that writes a graph is told of."""
+    """What was computed, which a mode that writes a graph is told of, or else who watches the environment."""
     mode = mode_of_kind(_TorchDispatchModeKey.PROXY)
     if mode is not None:
         mode.note_symbolic(function, args, made)
+    elif made.node.shape_env is not None and made.node.shape_env.watcher is not None:
+        made.node.shape_env.watcher(function, args, made)
     return made
 
 
