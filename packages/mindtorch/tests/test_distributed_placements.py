@@ -1,0 +1,83 @@
+"""``torch.distributed.tensor``: placements are values; what would place tensors by them says that it does not."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import pickle
+from typing import Any
+
+import pytest
+
+import mindtorch as torch
+from mindtorch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard, _StridedShard
+
+#: How to make each -> (repr, str, is_shard(), is_shard(1), is_replicate(), is_partial(), is_partial("sum")) of PyTorch.
+PLACEMENTS: dict[Any, tuple[Any, ...]] = {
+    lambda: Shard(1): ("Shard(dim=1)", "S(1)", True, True, False, False, False),
+    lambda: Shard(-1): ("Shard(dim=-1)", "S(-1)", True, False, False, False, False),
+    lambda: _StridedShard(1): ("_StridedShard(dim=1, sf=1)", "_S(1, 1)", False, False, False, False, False),
+    lambda: _StridedShard(1, sf=2): ("_StridedShard(dim=1, sf=2)", "_S(1, 2)", False, False, False, False, False),
+    lambda: Replicate(): ("Replicate()", "R", False, False, True, False, False),
+    lambda: Partial(): ("Partial(sum)", "P(sum)", False, False, False, True, True),
+    lambda: Partial("avg"): ("Partial(avg)", "P(avg)", False, False, False, True, False),
+}
+UNSUPPORTED = """
+    DeviceMesh init_device_mesh device_mesh.DeviceMesh device_mesh.init_device_mesh
+    tensor.DTensor tensor.distribute_tensor tensor.distribute_module tensor._utils.compute_local_shape_and_global_offset
+    fsdp.FSDPModule fsdp.FullyShardedDataParallel fsdp.fully_shard fsdp.CPUOffloadPolicy fsdp.MixedPrecisionPolicy
+    fsdp.OffloadPolicy _composable.fsdp.fully_shard
+    checkpoint.save checkpoint.load checkpoint.async_save checkpoint.hf_storage.HuggingFaceStorageReader
+    checkpoint.hf_storage.HuggingFaceStorageWriter
+    _functional_collectives.all_to_all_single_autograd _functional_collectives.wait_tensor
+""".split()
+
+
+@pytest.mark.parametrize("make", PLACEMENTS)
+def test_placements_answer(make: Any) -> None:
+    p = make()
+    assert isinstance(p, Placement)
+    answers = repr(p), str(p), p.is_shard(), p.is_shard(1), p.is_replicate(), p.is_partial(), p.is_partial("sum")
+    assert answers == PLACEMENTS[make]
+    assert pickle.loads(pickle.dumps(p)) == copy.deepcopy(p) == p
+
+
+def test_placements_are_alike_where_they_say_the_same() -> None:
+    made = [make() for make in PLACEMENTS]
+    for i, make in enumerate(PLACEMENTS):
+        assert [make() == other for other in made] == [i == j for j in range(len(made))]
+        assert hash(make()) == hash(made[i])
+
+
+def test_placements_refuse_what_says_nothing() -> None:
+    with pytest.raises(TypeError, match="integer"):
+        Shard(1.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="reduce_op"):
+        Partial(1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="received both split_factor and sf"):
+        _StridedShard(0, split_factor=2, sf=3)
+    with pytest.raises(AttributeError):
+        Shard(0).dim = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("size", range(1, 12))
+def test_parts_are_those_of_chunk(size: int) -> None:
+    whole = torch.arange(size)
+    for ranks in range(1, 7):
+        chunks = whole.chunk(ranks)
+        for rank in range(ranks):
+            length, offset = Shard.local_shard_size_and_offset(size, ranks, rank)
+            if rank < len(chunks):
+                assert torch.equal(whole[offset : offset + length], chunks[rank])
+            else:
+                assert (length, offset) == (0, size)
+    assert Shard.local_shard_size_and_offset(0, 3, 1) == (0, 0)
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_what_is_not_supported_says_so(name: str) -> None:
+    module, _, own = f"torch.distributed.{name}".rpartition(".")
+    asked = getattr(importlib.import_module(module.replace("torch", "mindtorch", 1)), own)
+    with pytest.raises(NotImplementedError, match=rf"torch\.distributed\.[\w.]*{own} is not supported"):
+        asked("cpu", (1,))
+    assert not isinstance(asked, type) or not isinstance(torch.ones(1), asked)
