@@ -1,7 +1,5 @@
 """What PyTorch has and mindtorch has not: names that exist, and say so when they are used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NoReturn
 
