@@ -5,15 +5,18 @@ from __future__ import annotations
 from operator import getitem
 from typing import Any
 
+from mt_core.symbolic import SymInt, has_symbols
 from mt_library.higher_order import HigherOrderOperator
 from mt_library.ops import OpOverload, OpOverloadPacket, ops
 from mt_nn import Module
 
+from ..._export._size_functions import NAMES, SIZE_FUNCTIONS
 from ..._export.verifier import VERIFIERS
 from ..._subclasses.fake_tensor import FakeTensorMode
 from ...fx.graph import Graph
 from ...fx.graph_module import GraphModule
 from ...fx.node import Node
+from .._guarding import guard_evaluator
 from ..exported_program import ExportedProgram
 from ._codes import DTYPES, LAYOUTS, MEMORY_FORMATS, SCHEMA_VERSION
 from ._fields import Field, damaged, identifier
@@ -53,25 +56,47 @@ def _program(model: Field, state_dict: dict[str, Any], constants: dict[str, Any]
         )
     for name in [*state_dict, *constants]:
         _check_path(name, model.where)
-    if any(True for _ in model["range_constraints"].items()):
-        raise NotImplementedError("torch.export.load: programs with symbolic sizes cannot be loaded")
     verifiers = [_verifier(item) for item in model["verifiers"].elements()]
     described = model["graph_module"]
     signature = read_signature(described["signature"])
     calls = read_calls(described["module_call_graph"])
-    mode = FakeTensorMode(allow_non_fake_inputs=True, export=True)
+    expressions = _expressions(model, described["graph"])
+    env = None if expressions is None else expressions.env
+    mode = FakeTensorMode(allow_non_fake_inputs=True, export=True, shape_env=env)
     root: dict[str, Any] = {}
-    graph = _GraphReader(mode, root, [spec.arg.name for spec in signature.input_specs]).read(described["graph"])
+    names = [spec.arg.name for spec in signature.input_specs]
+    graph = _GraphReader(mode, root, names, expressions).read(described["graph"])
     check_leaves(described, signature, calls[0].signature)
     held = {spec.target for spec in signature.input_specs if spec.target is not None}
     missing = sorted(held - state_dict.keys() - constants.keys())
     if missing:
         raise described.error(f"uses {missing[0]}, which is neither a weight nor a constant of the file")
     program = ExportedProgram(
-        root, graph, signature, state_dict, {}, calls, example_inputs, constants, verifiers=verifiers
-    )
+        root, graph, signature, state_dict, {} if expressions is None else expressions.range_constraints, calls,
+        example_inputs, constants, verifiers=verifiers, guards_code=_guards(model),
+    )  # fmt: skip
     program.validate()
     return program
+
+
+def _expressions(model: Field, graph: Field) -> Any:
+    """The symbols of a program; None where all sizes are numbers."""
+    if not any(True for _ in model["range_constraints"].items()):
+        return None
+    from ._expressions import Expressions  # late: with sympy, which is not needed for the rest
+
+    found = Expressions(model["range_constraints"])
+    found.enter(graph)
+    return found
+
+
+def _guards(model: Field) -> list[str]:
+    """What is asked of sizes when the program is called."""
+    field = model.optional("guards_code")
+    found = [] if field is None else [item.text() for item in field.elements()]
+    for text in found:
+        guard_evaluator(text)
+    return found
 
 
 def _verifier(field: Field) -> Any:
@@ -96,19 +121,26 @@ def _check_path(path: str, where: str) -> None:
 class _GraphReader:
     """One graph, and those of functions that its operators are given, which become modules in `root`."""
 
-    def __init__(self, mode: FakeTensorMode, root: dict[str, Any], input_names: list[str] | None) -> None:
+    def __init__(
+        self, mode: FakeTensorMode, root: dict[str, Any], input_names: list[str] | None, expressions: Any = None
+    ) -> None:
         self._mode = mode
+        self._expressions = expressions
         self._root = root
         self._input_names = input_names
         self._graph = Graph()
         self._nodes: dict[str, Node] = {}
         self._geometries: dict[str, Field] = {}
+        self._numbers: dict[str, Field] = {}
 
     def read(self, field: Field) -> Graph:
         """The graph that a field describes."""
         for values in ("sym_int_values", "sym_bool_values", "sym_float_values", "custom_obj_values"):
             found = field.get(values)
-            if found is not None and any(True for _ in found.items()):
+            readable = self._expressions is not None and values == "sym_int_values"
+            if found is not None and readable:
+                self._numbers = dict(found.items())
+            elif found is not None and any(True for _ in found.items()):
                 raise NotImplementedError(f"torch.export.load: {found.where}: symbols and objects cannot be loaded")
         self._geometries = dict(field["tensor_values"].items())
         inputs = field["inputs"].elements()
@@ -150,13 +182,21 @@ class _GraphReader:
         """A fake tensor that lies as the graph says of a value."""
         if name not in self._geometries:
             raise field.error(f"names {name}, of which the graph does not say what tensor it is")
-        geometry = read_geometry(self._geometries[name])
-        last = geometry.offset + sum(
-            (size - 1) * step for size, step in zip(geometry.sizes, geometry.strides, strict=True)
-        )
-        if max(last, *geometry.sizes, *geometry.strides, 0) * 16 >= _ADDRESSABLE:
+        if self._expressions is None:
+            geometry = read_geometry(self._geometries[name])
+        else:
+            geometry = read_geometry(self._geometries[name], self._expressions.size)
+        sizes, strides, (offset,) = map(_in_example, (geometry.sizes, geometry.strides, [geometry.offset]))
+        last = offset + sum((size - 1) * step for size, step in zip(sizes, strides, strict=True))
+        if max(last, *sizes, *strides, 0) * 16 >= _ADDRESSABLE:
             raise self._geometries[name].error("describes more memory than there can be")
-        return _laid_out(self._mode, geometry, last + 1)
+        if self._expressions is None:
+            return _laid_out(self._mode, geometry, last + 1)
+        end = geometry.offset
+        for size, step in zip(geometry.sizes, geometry.strides, strict=True):
+            end = end + (size - 1) * step
+        with self._expressions.env.suppress_guards():
+            return _laid_out(self._mode, geometry, end + 1)
 
     # Steps
 
@@ -180,7 +220,10 @@ class _GraphReader:
 
     def _results(self, node: Node, own: str, field: Field, outputs: list[Field]) -> None:
         """Enter the result of a step, or the items of it that have names of their own."""
-        is_operator = not isinstance(node.target, HigherOrderOperator)
+        is_operator = isinstance(node.target, OpOverload)
+        if node.target in SIZE_FUNCTIONS:
+            self._whole(node, own, outputs[0])
+            return
         returns = node.target._schema.parsed.returns if is_operator else ()  # type: ignore[union-attr]
         single = field.optional("is_hop_single_tensor_return")
         one = len(returns) == 1 if is_operator else single is not None and single.boolean()
@@ -203,11 +246,19 @@ class _GraphReader:
         self._enter(node, own, output)
         if kind == "as_none":
             node.meta["val"] = None
+        elif kind == "as_sym_int":
+            node.meta["val"] = self._symbolic(own, output)
         elif kind == "as_tensors":
             items = [Field({"as_tensor": item.value}, item.where) for item in value.elements()]
             node.meta["val"] = [self._item(node, index, item) for index, item in enumerate(items)]
         else:
             raise output.error(f"is a result of the kind {kind}, which operators do not have here")
+
+    def _symbolic(self, name: str, field: Field) -> Any:
+        """The symbolic number of a step, as the graph says of it."""
+        if self._expressions is None or name not in self._numbers:
+            raise field.error(f"names {name}, of which the graph does not say what number it is")
+        return self._expressions.size(self._numbers[name])
 
     def _item(self, node: Node, index: int, output: Field) -> Any:
         kind, value = output.variant()
@@ -233,6 +284,10 @@ class _GraphReader:
             return [self._tensor(item) for item in value.elements()]
         if kind == "as_nested_tensors":
             return [[self._named(item["name"]) for item in row.elements()] for row in value.elements()]
+        if kind == "as_sym_int":
+            return self._sized(value)
+        if kind == "as_sym_ints":
+            return [self._sized(item) for item in value.elements()]
         if kind in _LISTS:
             return [_LISTS[kind](item) for item in value.elements()]
         if kind in _LISTS_OF_LISTS:
@@ -248,6 +303,11 @@ class _GraphReader:
     def _tensor(self, field: Field) -> Any:
         kind, value = field.variant()
         return None if kind == "as_none" else self._named(value["name"])
+
+    def _sized(self, field: Field) -> Any:
+        """A number, or the step that computes it."""
+        kind, value = field.variant()
+        return value.integer() if kind == "as_int" else self._named(value)
 
     def _named(self, field: Field) -> Node:
         name = field.name()
@@ -281,7 +341,9 @@ _LISTS_OF_LISTS = {"as_int_lists": Field.integer, "as_float_lists": Field.number
 
 
 def _operator(field: Field) -> Any:
-    """The operator of a name: those of ``torch.ops``, and no other function."""
+    """The operator of a name: those of ``torch.ops``, what sizes are computed with, and no other function."""
+    if field.text() in NAMES:
+        return NAMES[field.text()]
     parts = field.text().split(".")
     if parts[:2] == ["torch", "ops"] and len(parts) in (4, 5) and all(identifier(part) for part in parts):
         packet = getattr(getattr(ops, parts[2], None), parts[3], None)
@@ -294,6 +356,10 @@ def _operator(field: Field) -> Any:
         f"is {field.text()[:80]!r}, which is no operator here. If it is one of your own, import the module that "
         "registers it before loading the program"
     )
+
+
+def _in_example(numbers: list[Any]) -> list[int]:
+    return [number.node.hint if isinstance(number, SymInt) else number for number in numbers]
 
 
 def _sole_name(outputs: list[Field]) -> str:
@@ -319,14 +385,16 @@ def _annotate(node: Node, metadata: Field) -> None:
             node.meta[key] = {entry[0]: (",".join(entry[1:-1]), entry[-1]) for entry in entries}
 
 
-def _laid_out(mode: FakeTensorMode, geometry: Geometry, extent: int) -> Any:
+def _laid_out(mode: FakeTensorMode, geometry: Geometry, extent: Any) -> Any:
     from mt_core.api._functions import empty, empty_strided  # late: operators are resolved when they are called
 
     with mode:
         sizes, strides = geometry.sizes, geometry.strides
-        if geometry.offset:
-            whole = empty(max(extent, geometry.offset), dtype=geometry.dtype, device=geometry.device)
-            made = whole.as_strided(sizes, strides, geometry.offset).detach()
+        if isinstance(geometry.offset, SymInt) or geometry.offset:
+            least: Any = extent if has_symbols((extent, geometry.offset)) else max(extent, geometry.offset)
+            whole = empty(least, dtype=geometry.dtype, device=geometry.device)
+            offset: Any = geometry.offset
+            made = whole.as_strided(sizes, strides, offset).detach()
         else:
             made = empty_strided(sizes, strides, dtype=geometry.dtype, device=geometry.device)
     return made.requires_grad_(geometry.requires_grad)

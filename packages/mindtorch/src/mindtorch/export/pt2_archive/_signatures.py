@@ -15,6 +15,7 @@ from ..graph_signature import (
     InputSpec,
     OutputKind,
     OutputSpec,
+    SymIntArgument,
     TensorArgument,
 )  # fmt: skip
 from ._fields import Field
@@ -39,6 +40,8 @@ def _argument(field: Field) -> Any:
     kind, value = field.variant()
     if kind == "as_tensor":
         return TensorArgument(value["name"].name())
+    if kind == "as_sym_int":
+        return SymIntArgument(value["as_name"].name())
     return ConstantArgument("", read_constant(field))
 
 

@@ -9,21 +9,34 @@ from typing import Any
 from mt_core import Tensor, dtypes, formats, pytree
 from mt_core.devices import device
 from mt_core.schema import Argument
+from mt_core.symbolic import SYMBOLIC
 from mt_library.higher_order import HigherOrderOperator
 from mt_library.ops import OpOverload
 
+from ..._export._size_functions import NAMES
 from ...fx.graph import Graph
 from ...fx.graph_module import GraphModule
 from ...fx.node import Node
 from ...version import __version__
 from ..exported_program import ExportedProgram, ModuleCallSignature
-from ..graph_signature import ConstantArgument, InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument
+from ..graph_signature import (
+    ConstantArgument,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    SymIntArgument,
+    TensorArgument,
+)
 from ._codes import DTYPES, LAYOUTS, MEMORY_FORMATS, OPSET, SCHEMA_VERSION, code_of
+from ._numbers import size_to_json, symbol_ranges, symbolic_to_json, values_of
 from ._tensors import tensor_meta
 
 __all__ = ["program_to_json"]
 
 Json = dict[str, Any]
+#: What graphs compute sizes with -> its name in files.
+_FUNCTIONS = {function: name for name, function in NAMES.items()}
 _POSITIONAL, _KEYWORD = 1, 2
 
 
@@ -35,8 +48,6 @@ def program_to_json(program: ExportedProgram) -> Json:
     NotImplementedError
         For what the schema, or mindtorch, has no words for.
     """
-    if program.range_constraints:
-        raise NotImplementedError("exported programs whose sizes vary cannot be saved")
     return {
         "graph_module": {
             "graph": _GraphWriter(program.graph_module).graph(program.graph),
@@ -49,11 +60,11 @@ def program_to_json(program: ExportedProgram) -> Json:
             "treespec_namedtuple_fields": {},
         },
         "opset_version": OPSET,
-        "range_constraints": {},
+        "range_constraints": symbol_ranges(program.range_constraints),
         "schema_version": dict(zip(("major", "minor"), SCHEMA_VERSION, strict=True)),
         "verifiers": [program.dialect],
         "torch_version": str(__version__),
-        "guards_code": [],
+        "guards_code": list(program._guards_code),
     }
 
 
@@ -84,6 +95,8 @@ def _specified(argument: Any) -> Json:
         return {"as_tensor": {"name": argument.name}}
     if isinstance(argument, ConstantArgument):
         return _constant(argument.value)
+    if isinstance(argument, SymIntArgument):
+        return {"as_sym_int": {"as_name": argument.name}}
     raise NotImplementedError(f"exported programs cannot be saved with arguments like {argument}")
 
 
@@ -154,6 +167,7 @@ class _GraphWriter:
     def __init__(self, owner: GraphModule) -> None:
         self._owner = owner
         self._tensors: dict[str, Json] = {}
+        self._symbolic: dict[str, dict[str, Json]] = {}
         #: Node -> its name in the file; items of a result that are taken twice have one.
         self._names: dict[Node, str] = {}
 
@@ -174,11 +188,11 @@ class _GraphWriter:
             "outputs": [self._argument(value) for value in results],
             "nodes": nodes,
             "tensor_values": self._tensors,
-            "sym_int_values": {},
-            "sym_bool_values": {},
+            "sym_int_values": self._symbolic.get("sym_int_values", {}),
+            "sym_bool_values": self._symbolic.get("sym_bool_values", {}),
             "is_single_tensor_return": is_single,
             "custom_obj_values": {},
-            "sym_float_values": {},
+            "sym_float_values": self._symbolic.get("sym_float_values", {}),
         }
 
     def _input(self, node: Node) -> Json:
@@ -186,7 +200,7 @@ class _GraphWriter:
         return self._made(node.name, value) if isinstance(value, Tensor) else _constant(value)
 
     def _made(self, name: str, value: Any) -> Json:
-        self._tensors[name] = tensor_meta(value)
+        self._tensors[name] = tensor_meta(value, size_to_json)
         return {"as_tensor": {"name": name}}
 
     # Steps
@@ -199,6 +213,11 @@ class _GraphWriter:
             target, inputs = f"torch.ops.higher_order.{node.target.name()}", self._any_operands(node)
             is_single = isinstance(node.meta["val"], Tensor)
             outputs = [self._made(node.name, node.meta["val"])] if is_single else self._items(node, node.meta["val"])
+        elif node.target in _FUNCTIONS and isinstance(node.meta.get("val"), SYMBOLIC):
+            target, inputs, is_single = _FUNCTIONS[node.target], self._any_operands(node), None
+            for place, item in enumerate(inputs):
+                item["name"] = "ab"[place]
+            outputs = [self._computed(node)]
         else:
             raise NotImplementedError(f"exported programs cannot be saved with calls of {node.target}")
         return {
@@ -209,6 +228,13 @@ class _GraphWriter:
             "is_hop_single_tensor_return": is_single,
             "name": node.name,
         }
+
+    def _computed(self, node: Node) -> Json:
+        """The result of a step that computes with sizes."""
+        value = node.meta["val"]
+        table, described = values_of(value)
+        self._symbolic.setdefault(table, {})[node.name] = described
+        return symbolic_to_json(value, node.name)
 
     def _operands(self, node: Node) -> list[Json]:
         arguments = node.target._schema.parsed.arguments  # type: ignore[union-attr]
@@ -234,6 +260,8 @@ class _GraphWriter:
             return self._items(node, value)
         if isinstance(value, Tensor):
             return [self._made(node.name, value)]
+        if isinstance(value, SYMBOLIC):
+            return [self._computed(node)]
         if value is None:
             return [{"as_none": True}]
         if not returns[0].is_list or not isinstance(value, (list, tuple)):
@@ -285,6 +313,8 @@ class _GraphWriter:
                 raise NotImplementedError(f"exported programs cannot be saved with {node.target}, which is no graph")
             return {"as_graph": {"name": str(node.target), "graph": _GraphWriter(held).graph(held.graph)}}
         value = node.meta.get("val")
+        if isinstance(value, SYMBOLIC):
+            return symbolic_to_json(value, node.name)
         if not isinstance(value, Tensor):
             return _constant(value)
         return {"as_tensor": {"name": self._names.get(node, node.name)}}
@@ -296,6 +326,8 @@ class _GraphWriter:
             return {_LISTS.get(of.type if of is not None else "Tensor", "as_tensors"): []}
         written = [self._argument(value) for value in values]
         keys = {key for item in written for key in item}
+        if "as_sym_int" in keys and keys <= {"as_sym_int", "as_int"}:
+            return {"as_sym_ints": [item.get("as_sym_int", item) for item in written]}
         if keys <= {"as_tensor", "as_none"} and "as_tensor" in keys:
             if "as_none" in keys:
                 return {"as_optional_tensors": written}
