@@ -59,7 +59,11 @@ def at(*values: int) -> Any:
         (lambda: X.scatter(0, at(-1).reshape(1, 1), 1.0), RuntimeError, "index -1 is out of bounds for dimension 0"),
         (lambda: X.index_select(0, at(2)), IndexError, "^index out of range in self$"),
         (lambda: X.index_add(0, at(-1), X[:1]), IndexError, "^index out of range in self$"),
-        (lambda: X.index_copy(0, at(2), X[:1]), IndexError, r"^index_copy_\(\): index out of range$"),
+        (
+            lambda: X.index_copy(0, at(2), X[:1]),
+            IndexError,
+            r"^index_copy_\(\): index 2 is out of bounds for dimension 0 with size 2$",
+        ),
         (lambda: X.index_fill(0, at(2), 1), IndexError, "^index 2 is out of bounds for dimension 0 with size 2$"),
         (lambda: X.index_fill(0, at(-3), 1), IndexError, "^index -3 is out of bounds for dimension 0 with size 2$"),
         (lambda: ops.embedding(X, at(1, 2)), IndexError, "^index out of range in self$"),

@@ -25,6 +25,16 @@ derivative(
     "log_sigmoid_forward", node="LogSigmoidBackward0", differentiable_outputs=(True, False),
     self=lambda grad, self, result1: ops.log_sigmoid_backward(grad, self, result1),
 )  # fmt: skip
+derivative(
+    "elu_", node="EluBackward1",
+    self=lambda grad, result, alpha, scale, input_scale: ops.elu_backward(
+        grad, alpha, scale, input_scale, True, result
+    ),
+)  # fmt: skip
+derivative(
+    "celu_", node="CeluBackward1",
+    self=lambda grad, result, alpha: ops.elu_backward(grad, alpha, 1, 1 / alpha, True, result),
+)  # fmt: skip
 derivative("logit", self=lambda grad, self, eps: ops.logit_backward(grad, self, eps))
 
 derivative("hardtanh", self=lambda grad, self, min_val, max_val: ops.hardtanh_backward(grad, self, min_val, max_val))
@@ -33,7 +43,15 @@ derivative("hardswish", self=lambda grad, self: ops.hardswish_backward(grad, sel
 derivative(
     "leaky_relu", self=lambda grad, self, negative_slope: ops.leaky_relu_backward(grad, self, negative_slope, False)
 )
+derivative(
+    "leaky_relu_", node="LeakyReluBackward1",
+    self=lambda grad, result, negative_slope: ops.leaky_relu_backward(grad, result, negative_slope, True),
+)  # fmt: skip
 derivative("threshold", self=lambda grad, self, threshold: ops.threshold_backward(grad, self, threshold))
+derivative(
+    "threshold_", node="ThresholdBackward1",
+    self=lambda grad, self, threshold: ops.threshold_backward(grad, self, threshold),
+)  # fmt: skip
 derivative("softshrink", self=lambda grad, self, lambd: ops.softshrink_backward(grad, self, lambd))
 derivative("hardshrink", self=lambda grad, self, lambd: ops.hardshrink_backward(grad, self, lambd))
 joint_derivative(

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.checks.activation import refuse_falling, refuse_leaky
+
 from ..blocks import blockwise, constant
 from ..registry import kernel
 from ..special_functions.erf import erf_of_scaled
@@ -85,6 +87,7 @@ def log_sigmoid_backward(grad: Any, self: Any, buffer: Any) -> Any:
 @kernel("elu_backward")
 def elu_backward(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Any) -> Any:
     """grad (*), self_or_result (*), broadcast -> the common shape."""
+    refuse_falling("elu", is_result, alpha)
     height = alpha * scale
     if is_result:
         falling = self_or_result + height
@@ -150,6 +153,7 @@ def hardswish_backward(grad: Any, self: Any) -> Any:
 @kernel("leaky_relu_backward")
 def leaky_relu_backward(grad: Any, self: Any, negative_slope: Any, self_is_result: bool) -> Any:
     """grad (*), self (*), broadcast -> the common shape."""
+    refuse_leaky(self_is_result, negative_slope)
     return np.where(self > 0, grad, grad * negative_slope)
 
 

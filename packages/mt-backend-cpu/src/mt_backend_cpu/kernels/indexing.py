@@ -374,13 +374,16 @@ def scatter_reduce(
 
 
 def _slices(
-    self: np.ndarray, dim: int, index: np.ndarray, refuse: Callable[[], NoReturn] = refuse_selected
+    self: np.ndarray, dim: int, index: np.ndarray, refuse: Callable[[int, int, int], NoReturn] | None = None
 ) -> tuple[np.ndarray, Any]:
     """(what is written to, with at least 1 dimension; where)."""
     target = _one_dim(self)
     dim %= target.ndim
-    if target.size and not within(index, target.shape[dim]):
-        refuse()
+    size = target.shape[dim]
+    if target.size and not within(index, size):
+        if refuse is None:
+            refuse_selected()
+        refuse(_first(index, 0, size), dim, size)
     return target, (*(_ALL,) * dim, index.reshape(-1))
 
 

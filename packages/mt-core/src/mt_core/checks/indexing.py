@@ -39,9 +39,9 @@ def refuse_selected_of_none(index: int, size: int) -> NoReturn:
     raise RuntimeError(f"INDICES element is out of DATA bounds, id={index} axis_dim={size}")
 
 
-def refuse_copied() -> NoReturn:
-    """`index_copy`: an index outside of the dimension."""
-    raise IndexError("index_copy_(): index out of range")
+def refuse_copied(index: int, dim: int, size: int) -> NoReturn:
+    """`index_copy`: the first index outside of 0 .. size - 1."""
+    raise IndexError(f"index_copy_(): index {index} is out of bounds for dimension {dim} with size {size}")
 
 
 def refuse_flat(index: int, count: int) -> NoReturn:

@@ -88,12 +88,12 @@ def _is_plain(tensor: Tensor) -> bool:
     if tensor._keys & STRIDED:
         return False
     array = tensor._array
-    if 1 not in array.shape:
+    if 1 not in array.shape and array.size:
         return True
     step = array.itemsize
     for size, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
         if stride != step:
-            return not size
+            return False
         step *= size or 1
     return True
 
@@ -105,7 +105,7 @@ def strides_like(tensor: Tensor, format_: memory_format | None) -> Ints | None:
     if _is_plain(tensor):
         return None
     shape, strides = tensor._array.shape, tensor.stride()
-    return strides if is_dense(tensor) else ordered_strides(shape, dense_order(shape, [strides]))
+    return strides if 0 in shape or is_dense(tensor) else ordered_strides(shape, dense_order(shape, [strides]))
 
 
 @contract_kernel("empty.memory_format")

@@ -77,6 +77,8 @@ class Declaration:
         is refused.
     out_check : OutDtypes or None
         What ``out`` may be, where that is neither, or is said in other words.
+    laid_out : bool
+        An ``out`` that gets another shape is laid out as the result; those of elementwise operators always are.
     resizes_first : bool, or function of the arguments
         Whether an ``out`` gets the result's shape before its dtype is refused.
     shaped_as : str
@@ -123,6 +125,7 @@ class Declaration:
         "on_expanded",
         "out_check",
         "any_shape_out",
+        "laid_out",
         "resizes_first",
         "count_told",
         "shaped_as",
@@ -161,6 +164,7 @@ class Declaration:
         on_expanded: str = "",
         out_check: OutDtypes | None = None,
         any_shape_out: bool = False,
+        laid_out: bool = False,
         resizes_first: bool | Callable[..., bool] = False,
         count_told: bool = False,
         shaped_as: str = "",
@@ -195,6 +199,7 @@ class Declaration:
         self.on_expanded = on_expanded
         self.out_check = out_check
         self.any_shape_out = any_shape_out
+        self.laid_out = laid_out
         self.resizes_first = resizes_first
         self.count_told = count_told
         self.shaped_as = shaped_as
@@ -267,6 +272,7 @@ class Facts(TypedDict, total=False):
     on_expanded: str
     out_check: OutDtypes
     any_shape_out: bool
+    laid_out: bool
     resizes_first: bool | Callable[..., bool]
     count_told: bool
     shaped_as: str
@@ -333,7 +339,7 @@ class Family:
         Arguments that may share no memory with what the in-place and ``out=`` forms write, or all of it only.
     out_check : OutDtypes
         Which other dtypes it takes, and what it says of the rest.
-    any_shape_out, count_told, resizes_first, shaped_as, out_is_internal, apart_first
+    any_shape_out, count_told, laid_out, resizes_first, shaped_as, out_is_internal, apart_first
         See `Declaration`.
     """
 

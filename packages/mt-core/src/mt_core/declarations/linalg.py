@@ -143,25 +143,30 @@ _plain(
     exact_out=True,
     out=("inverse", "info"),
     doc="Inverses and, per matrix, 0 or which pivot is zero.",
+    laid_out=True,
+)
+_composite("linalg_inv(Tensor A) -> Tensor", out=True, doc="Inverse of square matrices.", exact_out=True, laid_out=True)
+family.composite(
+    "inverse(Tensor self) -> Tensor", out=True, exact_out=True, doc="Second name of `linalg_inv`.", laid_out=True
 )
 family.composite(
     "_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()",
     variants="function",
     doc="Raise where `info` says that a factorization failed, in the words of the function that is named.",
 )
-_composite("linalg_inv(Tensor A) -> Tensor", out=True, doc="Inverse of square matrices.", exact_out=True)
-family.composite("inverse(Tensor self) -> Tensor", out=True, exact_out=True, doc="Second name of `linalg_inv`.")
 _plain(
     "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     exact_out=True,
     out=("result", "info"),
     doc="Solutions of A X = B and, per matrix, 0 or which pivot is zero.",
+    laid_out=True,
 )
 _composite(
     "linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
     exact_out=True,
     out=True,
     doc="X with A X = B (or X A = B).",
+    laid_out=True,
 )
 _plain("_linalg_det(Tensor A) -> Tensor", namespace="internal", python_name="_linalg_det")
 _composite(
@@ -186,12 +191,14 @@ _plain(
     exact_out=True,
     out=("L", "info"),
     doc="Cholesky factors and, per matrix, 0 or the order of the minor that is not positive definite.",
+    laid_out=True,
 )
 _composite(
     "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
     exact_out=True,
     out=True,
     doc="L with L L^H = A, of positive definite matrices.",
+    laid_out=True,
 )
 family.composite(
     "cholesky(Tensor self, bool upper=False) -> Tensor",
@@ -205,18 +212,21 @@ _plain(
     exact_out=True,
     out=("Q", "R"),
     doc="A = Q R, Q with orthonormal columns, R upper triangular.",
+    laid_out=True,
 )
 family.composite(
     "qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
     exact_out=True,
     out=("Q", "R"),
     doc="QR decomposition; reduced, unless `some` is False.",
+    laid_out=True,
 )
 _plain(
     "linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)",
     exact_out=True,
     out=("eigvals", "eigvecs"),
     doc="Eigenvalues (ascending) and eigenvectors of Hermitian matrices.",
+    laid_out=True,
 )
 _composite(
     "linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor",
@@ -229,6 +239,7 @@ _plain(
     exact_out=True,
     out=("U", "S", "Vh"),
     doc="A = U diag(S) Vh, singular values in descending order.",
+    laid_out=True,
 )
 _composite(
     "linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", exact_out=True, out=True, doc="Singular values, falling."
@@ -238,12 +249,14 @@ family.composite(
     exact_out=True,
     out=("U", "S", "V"),
     doc="Singular value decomposition with V, not its adjoint.",
+    laid_out=True,
 )
 _plain(
     "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     exact_out="expected scalar type {expected} but found {out}",
     out=True,
     doc="Solutions of A X = B (X A = B unless `left`) for triangular A.",
+    laid_out=True,
 )
 family.composite(
     "frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",

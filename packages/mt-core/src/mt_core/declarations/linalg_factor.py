@@ -10,6 +10,7 @@ _plain(
     out_check=castable("torch.linalg.eig"),
     out=("eigenvalues", "eigenvectors"),
     doc="Complex eigenvalues and eigenvectors (columns of length 1) of square matrices, in no particular order.",
+    laid_out=True,
 )
 _plain(
     "linalg_eigvals(Tensor self) -> Tensor",
@@ -26,12 +27,14 @@ _plain(
     exact_out=True,
     out=("LU", "pivots", "info"),
     doc="L below the diagonal (its own is 1) and U on and above it, with P L U = A; int32 row swaps, counted from 1.",
+    laid_out=True,
 )
 _composite(
     "linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
     exact_out=True,
     out=("LU", "pivots"),
     doc="L and U in one matrix, and pivots counted from 1.",
+    laid_out=True,
 )
 _composite(
     "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
@@ -44,6 +47,7 @@ _composite(
     exact_out=True,
     out=True,
     doc="X with A X = B (X A = B unless `left`; A^H in place of A with `adjoint`), given A's factors.",
+    laid_out=True,
 )
 family.plain(
     "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, "
@@ -58,6 +62,7 @@ family.composite(
     exact_out=True,
     out=True,
     doc="Solutions of A X = B from LU factors of A.",
+    laid_out=True,
 )
 family.composite(
     "_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)",
@@ -72,18 +77,21 @@ _plain(
     exact_out=True,
     out=("LD", "pivots", "info"),
     doc="Bunch-Kaufman factors A = L D L^T (L^H if hermitian) as LAPACK's sytrf packs them, lower.",
+    laid_out=True,
 )
 _composite(
     "linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
     exact_out=True,
     out=("LD", "pivots"),
     doc="LDL factors and pivots of symmetric or Hermitian matrices.",
+    laid_out=True,
 )
 _plain(
     "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
     exact_out=True,
     out=True,
     doc="Solutions of A X = B from LDL factors.",
+    laid_out=True,
 )
 
 # Householder reflectors
@@ -93,24 +101,28 @@ family.plain(
     out_check=castable("torch.geqrf"),
     out=("a", ("a", "tau")),
     doc="R on and above the diagonal; reflectors v below it, H = I - tau v v^H.",
+    laid_out=True,
 )
 _composite(
     "linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
     out_check=castable("torch.linalg.householder_product"),
     out=True,
     doc="First n columns of the product H_1 ... H_k of reflectors, as from `geqrf`.",
+    laid_out=True,
 )
 family.composite(
     "orgqr(Tensor self, Tensor input2) -> Tensor",
     out_check=castable("torch.linalg.householder_product"),
     out=True,
     doc="Second name of `linalg_householder_product`.",
+    laid_out=True,
 )
 family.composite(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
     exact_out="torch.ormqr: Expected input and result to have the same dtype, but input has dtype{expected} and result has dtype {out}",
     out=True,
     doc="Q C, C Q, Q^H C or C Q^H, where Q is the full product of reflectors.",
+    laid_out=True,
 )
 
 # Triangular and Cholesky factors
@@ -121,6 +133,7 @@ family.composite(
     exact_out=True,
     out=("X", ("X", "M")),
     doc="Solutions of A X = B for triangular A, and a copy of A.",
+    laid_out=True,
 )
 family.composite(
     "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
@@ -134,6 +147,7 @@ family.composite(
     out_check=castable("cholesky_inverse"),
     out=True,
     doc="Inverses from Cholesky factors.",
+    laid_out=True,
 )
 
 # Pseudo-inverses, least squares, ranks
@@ -144,6 +158,7 @@ _plain(
     out_check=castable("torch.linalg.lstsq"),
     out=("solution", "residuals", "rank", "singular_values"),
     doc="X of least norm among those with least |A X - B|.",
+    laid_out=True,
 )
 _plain(
     "linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> "

@@ -35,6 +35,7 @@ family.plain(
     exact_out=True,
     not_in_part="self",
     dtypes=_SORTED,
+    laid_out=True,
 )
 family.composite(
     "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
@@ -42,6 +43,7 @@ family.composite(
     exact_out=True,
     not_in_part="self",
     dtypes=_SORTED,
+    laid_out=True,
 )
 family.composite(
     "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
@@ -58,6 +60,7 @@ family.composite(
     not_in_part="self",
     doc="Sorted along the first dimension.",
     dtypes=_SORTED,
+    laid_out=True,
 )
 family.plain(
     "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..api import _functions as ops
+from ..checks.activation import refuse_falling, refuse_leaky
 from ..dispatch.registry import register_composite as composite
 from ._stand_ins import beside, not_for
 from .elementwise_exponential import is_near_zero, tanh_near_zero
@@ -107,6 +108,7 @@ def leaky_relu(self: Any, negative_slope: Any) -> Any:
 
 @composite("leaky_relu_backward", explicit=True)
 def leaky_relu_backward(grad_output: Any, self: Any, negative_slope: Any, self_is_result: bool) -> Any:
+    refuse_leaky(self_is_result, negative_slope)
     return ops.where(ops.gt(self, 0), grad_output, ops.mul(grad_output, negative_slope))
 
 
@@ -131,6 +133,7 @@ def elu(self: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
 def elu_backward(
     grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Any
 ) -> Any:
+    refuse_falling("elu", is_result, alpha)
     height = alpha * scale
     if is_result:
         falling = ops.add(self_or_result, height)

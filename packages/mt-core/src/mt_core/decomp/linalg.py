@@ -13,6 +13,7 @@ from ..checks.linalg import refuse_failure
 from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import cpp_type_name, scalar_type_name
+from ..formats import contiguous_format
 from ..return_types import struct_sequence
 from ..shape_rules.linalg import floating, norm_dtype, norm_input, real_order, square
 from ..tensor import wrap_dim
@@ -249,7 +250,8 @@ def matrix_power(self: Any, n: int) -> Any:
             f"{self.shape[-1]} matrices"
         )
     if n == 0:
-        return self.clone().copy_(ops.eye(self.shape[-1], dtype=self.dtype, device=self.device))
+        made = self.clone(memory_format=contiguous_format)
+        return made.copy_(ops.eye(self.shape[-1], dtype=self.dtype, device=self.device))
     base = ops.linalg_inv(self) if n < 0 else self
     result, n = None, abs(n)
     while n:

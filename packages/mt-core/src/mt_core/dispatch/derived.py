@@ -32,6 +32,7 @@ from .writing import (
     check_inplace_result,
     check_out,
     check_shape,
+    layout_of,
     resize_out,
     take_shape,
     write_result,
@@ -286,6 +287,11 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     shaped_as = next((i for i, a in enumerate(arguments) if a.name == overload.declaration.shaped_as), None)
     dtype_at = next((i for i, a in enumerate(functional.schema.arguments) if a.name == "dtype"), -1)
     resizes_first = overload.declaration.resizes_first
+    laid_out = elementwise_kind or overload.declaration.laid_out
+
+    def resize(out: Tensor, result: Tensor) -> None:
+        resize_out(out, result.shape, layout_of(result) if laid_out else None)
+
     facts = overload.declaration
     check_apart = apart_check(overload) if facts.apart or facts.not_in_part else None
     check_first, check_apart = (check_apart, None) if facts.apart_first else (None, check_apart)
@@ -314,7 +320,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
             if elementwise_kind and any(args[i] is args[outs[0]] for i in tensors):
                 check_shape(args[outs[0]], results.shape)
             if resizes_first is True or resizes_first and resizes_first(*given):
-                resize_out(args[outs[0]], results.shape)
+                resize(args[outs[0]], results)
             if check_outs is not None:
                 for i, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
                     check_outs(i, args[i], result._dtype)
@@ -330,18 +336,18 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
                     take_shape(out, results._array.shape)
                 if check_apart is not None:
                     check_out(out, results)
-                    resize_out(out, results.shape)
+                    resize(out, results)
                     check_apart(args)
                 result = results.to(out._dtype) if out._dtype in also else results
-                return write_result(out, result, elementwise_kind)
+                return write_result(out, result, laid_out)
             for i, result in zip(outs, results, strict=True):
                 check_out(args[i], result)
             if check_apart is not None:
                 for i, result in zip(outs, results, strict=True):
-                    resize_out(args[i], result.shape)
+                    resize(args[i], result)
                 check_apart(args)
             for i, result in zip(outs, results, strict=True):
-                write_result(args[i], result, elementwise_kind)
+                write_result(args[i], result, laid_out)
         return handed_over([args[i] for i in outs])
 
     return run

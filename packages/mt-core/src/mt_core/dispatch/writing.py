@@ -7,6 +7,7 @@ from typing import Any
 
 from ..block import give_shape
 from ..dtypes import can_cast, cpp_type_name, dtype, scalar_type_name
+from ..layout import output_strides
 from ..meta_array import contiguous_strides
 from ..spec import Spec
 from ..tensor import Tensor
@@ -14,7 +15,7 @@ from .memory import check_no_internal_overlap
 
 __all__ = [
     "check_castable", "check_count", "check_exact", "check_inplace_result", "check_out", "check_shape", "fit_out",
-    "out_elsewhere", "resize_out", "take_shape", "write_result",
+    "layout_of", "out_elsewhere", "resize_out", "take_shape", "write_result",
 ]  # fmt: skip
 
 
@@ -102,9 +103,14 @@ def write_result(out: Tensor, result: Tensor, laid_out_alike: bool = False) -> T
     Where it gets another shape it is row-major, unless elementwise operators lay it out like their results.
     """
     check_out(out, result)
-    resize_out(out, result.shape, result.stride() if laid_out_alike else None)
+    resize_out(out, result.shape, layout_of(result) if laid_out_alike else None)
     check_no_internal_overlap(out)
     return out.copy_(result)
+
+
+def layout_of(result: Tensor) -> tuple[int, ...]:
+    """The strides of a copy of the result, which may be a part of something larger."""
+    return output_strides(result._array.shape, [result.stride()])
 
 
 def resize_out(out: Tensor, shape: Any, strides: Any = None) -> None:

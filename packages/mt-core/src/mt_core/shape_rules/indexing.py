@@ -207,7 +207,7 @@ def _put(self: Any, indices: list[Any], values: Any, mask: Any) -> Spec:
         # One number fits whatever the mask picks: nothing has to be counted.
         _check_mask(mask._array.shape, self._array.shape, next(i for i, index in enumerate(indices) if index is mask))
         _require_mask(mask, "masked_fill_")
-        return _like(self)
+        return _copied(self)
     if not indices and values._array.shape in ((), self._array.shape):
         raise RuntimeError("index_put_(): at least one index must be provided")
     if indices:
@@ -229,11 +229,17 @@ def _put(self: Any, indices: list[Any], values: Any, mask: Any) -> Spec:
             "destination and "
             f"{name(values._dtype)} for the source."
         )
-    return _like(self)
+    return _copied(self)
 
 
 def _like(self: Any) -> Spec:
     return Spec(self._array.shape, self._dtype)
+
+
+def _copied(self: Any) -> Spec:
+    """The tensor, with other elements: laid out as a copy of it."""
+    shape = tuple(self._array.shape)
+    return Spec(shape, self._dtype, output_strides(shape, [self.stride()]) if self._keys & STRIDED else None)
 
 
 @shape_rule("index_select")
@@ -444,7 +450,7 @@ def index_fill(self: Any, dim: int, index: Any, value: Any) -> Spec:
     if isinstance(value, complex) and not self._dtype.is_complex:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     check_number(value, self._dtype)
-    return _like(self)
+    return _copied(self)
 
 
 def _require_mask(mask: Any, name: str) -> None:
@@ -535,7 +541,7 @@ def put(self: Any, index: Any, source: Any, accumulate: bool) -> Spec:
         )
     if not self._array.size and index._array.size:
         raise IndexError("put_(): Tried to put elements into an empty tensor")
-    return _like(self)
+    return _copied(self)
 
 
 @shape_rule("nonzero", reads_elements=True)
