@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mindtorch as torch
@@ -72,6 +73,23 @@ def test_what_loses_no_imaginary_part_is_silent(keep: Callable[[], Any]) -> None
 def test_too_few_degrees_of_freedom_are_warned_of(name: str, shape: Any, options: Any, warns: bool) -> None:
     texts = given_by(lambda: getattr(torch, name)(torch.ones(shape), **options))
     assert [text.partition(".")[0] for text in texts] == [f"{name}(): degrees of freedom is <= 0"] * warns
+
+
+@pytest.mark.parametrize(
+    ("data", "times"), [([np.ones(2)] * 2, 1), ((np.ones(2),), 1), ([[1.0]], 0), ([np.float32(1)], 0)]
+)
+def test_lists_of_arrays_are_slow(data: Any, times: int) -> None:
+    told = given_by(lambda: torch.tensor(data))
+    assert [text.startswith("Creating a tensor from a list of numpy.ndarrays") for text in told] == [True] * times
+
+
+def test_complex_numbers_fill_no_half_types() -> None:
+    """`full` makes complex64 where `tensor` makes complex32, as in PyTorch."""
+    torch.set_default_dtype(torch.float16)
+    try:
+        assert (torch.full((1,), 1j).dtype, torch.tensor(1j).dtype) == (torch.complex64, torch.complex32)
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 def test_a_default_type_is_deprecated() -> None:

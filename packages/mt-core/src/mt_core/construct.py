@@ -12,6 +12,7 @@ from . import dtypes
 from .api import _functions as ops
 from .api.arguments import REJECTED
 from .api.arguments import _dtype as to_dtype
+from .deprecation import warn_once
 from .devices import device, index_flag
 from .dispatch.dispatcher import backend_for, backend_key_for
 from .dtypes import cpp_type_name, dtype, from_numpy_dtype, saturated
@@ -142,7 +143,14 @@ def _from_numbers(data: Any, leaf: type, d: dtype | None) -> tuple[np.ndarray, d
 
 
 def _from_sequence(data: Any, d: dtype | None) -> tuple[np.ndarray, dtype]:
-    leaves, shape, kinds = _leaves_of_lists(data) or _leaves(data)
+    found = _leaves_of_lists(data)
+    if found is None and len(data) and isinstance(data[0], np.ndarray):
+        warn_once(
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to "
+            "a single numpy.ndarray with numpy.array() before converting to a tensor.",
+            stacklevel=5,
+        )
+    leaves, shape, kinds = found or _leaves(data)
     if not leaves:
         return np.empty(shape, dtypes.get_default_dtype().numpy_dtype), dtypes.get_default_dtype()
     if kinds == _FLOATS:

@@ -233,7 +233,10 @@ def full(size: Ints, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_
     """-> size; the dtype of `fill_value` unless told."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
-    return _filled(allocate(size, dtype or dtype_of_number(fill_value), device), fill_value)
+    d = dtype or dtype_of_number(fill_value)
+    if dtype is None and d is dtypes.complex32:  # `tensor` makes these where the default dtype is a half one
+        d = dtypes.complex64
+    return _filled(allocate(size, d, device), fill_value)
 
 
 @contract_kernel("scalar_tensor")
