@@ -325,7 +325,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
                 for i, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
                     check_outs(i, args[i], result._dtype)
                     if one_by_one:
-                        resize_out(args[i], result.shape)
+                        resize(args[i], result)
             if len(outs) == 1:
                 out = args[outs[0]]
                 if any_shape and out.numel() == results.numel():
