@@ -144,7 +144,7 @@ def _from_numbers(data: Any, leaf: type, d: dtype | None) -> tuple[np.ndarray, d
 
 def _from_sequence(data: Any, d: dtype | None) -> tuple[np.ndarray, dtype]:
     found = _leaves_of_lists(data)
-    if found is None and len(data) and isinstance(data[0], np.ndarray):
+    if found is None and isinstance(data, (list, tuple)) and data and isinstance(data[0], np.ndarray):
         warn_once(
             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to "
             "a single numpy.ndarray with numpy.array() before converting to a tensor.",

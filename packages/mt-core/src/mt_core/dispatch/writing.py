@@ -11,7 +11,7 @@ from ..layout import output_strides
 from ..meta_array import contiguous_strides
 from ..spec import Spec
 from ..tensor import Tensor
-from .memory import check_no_internal_overlap
+from .memory import check_no_internal_overlap, is_dense
 
 __all__ = [
     "check_castable", "check_count", "check_exact", "check_inplace_result", "check_out", "check_shape", "fit_out",
@@ -110,7 +110,7 @@ def write_result(out: Tensor, result: Tensor, laid_out_alike: bool = False) -> T
 
 def layout_of(result: Tensor) -> tuple[int, ...]:
     """The strides of a copy of the result, which may be a part of something larger."""
-    return output_strides(result._array.shape, [result.stride()])
+    return result.stride() if is_dense(result) else output_strides(result._array.shape, [result.stride()])
 
 
 def resize_out(out: Tensor, shape: Any, strides: Any = None) -> None:
