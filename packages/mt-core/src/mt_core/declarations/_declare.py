@@ -77,8 +77,9 @@ class Declaration:
         is refused.
     out_check : OutDtypes or None
         What ``out`` may be, where that is neither, or is said in other words.
-    laid_out : bool
-        An ``out`` that gets another shape is laid out as the result; those of elementwise operators always are.
+    laid_out : bool or "empty"
+        An ``out`` that gets another shape is laid out as the result; with "empty", only if it had no elements. Those
+        of elementwise operators always are.
     resizes_first : bool, or function of the arguments
         Whether an ``out`` gets the result's shape before its dtype is refused.
     shaped_as : str
@@ -164,7 +165,7 @@ class Declaration:
         on_expanded: str = "",
         out_check: OutDtypes | None = None,
         any_shape_out: bool = False,
-        laid_out: bool = False,
+        laid_out: bool | str = False,
         resizes_first: bool | Callable[..., bool] = False,
         count_told: bool = False,
         shaped_as: str = "",
@@ -272,7 +273,7 @@ class Facts(TypedDict, total=False):
     on_expanded: str
     out_check: OutDtypes
     any_shape_out: bool
-    laid_out: bool
+    laid_out: bool | str
     resizes_first: bool | Callable[..., bool]
     count_told: bool
     shaped_as: str

@@ -10,7 +10,7 @@ _plain(
     out_check=castable("torch.linalg.eig"),
     out=("eigenvalues", "eigenvectors"),
     doc="Complex eigenvalues and eigenvectors (columns of length 1) of square matrices, in no particular order.",
-    laid_out=True,
+    laid_out="empty",
 )
 _plain(
     "linalg_eigvals(Tensor self) -> Tensor",
@@ -101,28 +101,28 @@ family.plain(
     out_check=castable("torch.geqrf"),
     out=("a", ("a", "tau")),
     doc="R on and above the diagonal; reflectors v below it, H = I - tau v v^H.",
-    laid_out=True,
+    laid_out="empty",
 )
 _composite(
     "linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
     out_check=castable("torch.linalg.householder_product"),
     out=True,
     doc="First n columns of the product H_1 ... H_k of reflectors, as from `geqrf`.",
-    laid_out=True,
+    laid_out="empty",
 )
 family.composite(
     "orgqr(Tensor self, Tensor input2) -> Tensor",
     out_check=castable("torch.linalg.householder_product"),
     out=True,
     doc="Second name of `linalg_householder_product`.",
-    laid_out=True,
+    laid_out="empty",
 )
 family.composite(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
     exact_out="torch.ormqr: Expected input and result to have the same dtype, but input has dtype{expected} and result has dtype {out}",
     out=True,
     doc="Q C, C Q, Q^H C or C Q^H, where Q is the full product of reflectors.",
-    laid_out=True,
+    laid_out="empty",
 )
 
 # Triangular and Cholesky factors
@@ -147,7 +147,7 @@ family.composite(
     out_check=castable("cholesky_inverse"),
     out=True,
     doc="Inverses from Cholesky factors.",
-    laid_out=True,
+    laid_out="empty",
 )
 
 # Pseudo-inverses, least squares, ranks
@@ -158,7 +158,7 @@ _plain(
     out_check=castable("torch.linalg.lstsq"),
     out=("solution", "residuals", "rank", "singular_values"),
     doc="X of least norm among those with least |A X - B|.",
-    laid_out=True,
+    laid_out="empty",
 )
 _plain(
     "linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> "

@@ -289,8 +289,11 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     resizes_first = overload.declaration.resizes_first
     laid_out = elementwise_kind or overload.declaration.laid_out
 
+    def is_laid_out(out: Tensor) -> bool:
+        return bool(laid_out) and (laid_out != "empty" or not out.numel())
+
     def resize(out: Tensor, result: Tensor) -> None:
-        resize_out(out, result.shape, layout_of(result) if laid_out else None)
+        resize_out(out, result.shape, layout_of(result) if is_laid_out(out) else None)
 
     facts = overload.declaration
     check_apart = apart_check(overload) if facts.apart or facts.not_in_part else None
@@ -339,7 +342,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
                     resize(out, results)
                     check_apart(args)
                 result = results.to(out._dtype) if out._dtype in also else results
-                return write_result(out, result, laid_out)
+                return write_result(out, result, is_laid_out(out))
             for i, result in zip(outs, results, strict=True):
                 check_out(args[i], result)
             if check_apart is not None:
@@ -347,7 +350,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
                     resize(args[i], result)
                 check_apart(args)
             for i, result in zip(outs, results, strict=True):
-                write_result(args[i], result, laid_out)
+                write_result(args[i], result, is_laid_out(args[i]))
         return handed_over([args[i] for i in outs])
 
     return run
