@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ from .backends import Backend, BackendConfig, library_of
 from .errors import DistBackendError, DistStoreError
 from .lifeline import Lifeline
 from .process_group import ProcessGroup
-from .rendezvous import rendezvous
+from .rendezvous import naming_server, rendezvous
 from .stores import PrefixStore, Store, TCPStore
 from .stores.tcp_store import ServerProcess
 from .world import (
@@ -28,6 +29,9 @@ __all__ = ["destroy_process_group", "init_process_group", "new_group"]
 
 #: Servers that lifelines need where the store has none.
 _servers: list[ServerProcess] = []
+
+#: How long to wait for ranks that have not come before it is looked whether one has died.
+LOOK = timedelta(seconds=0.2)
 
 
 def init_process_group(
@@ -91,11 +95,13 @@ def init_process_group(
     store = PrefixStore("default_pg", store)
     deadline = time.monotonic() + limit.total_seconds()
     number = world.group_count
-    if world_size > 1:
-        _arrive(store, rank, world_size, limit)
-        world.lifeline = _lifeline(store, rank, deadline)
-    world.group_count += 1
     try:
+        if world_size > 1:
+            with nullcontext() if init_method is None else naming_server():
+                store.set(f"here/{rank}", socket.gethostname())
+                world.lifeline = _lifeline(store, rank, world_size, limit, deadline)
+                _wait_for_all(store, rank, world_size, limit, deadline)
+        world.group_count += 1
         world.default_pg = _made(
             name, store, rank, world_size, list(range(world_size)), limit, str(number), "default_pg", deadline
         )
@@ -131,20 +137,32 @@ def _store_of_mpiexec(rank: int, timeout: timedelta) -> Store:
     return TCPStore(host, int(port), None, False, timeout)
 
 
-def _arrive(store: Store, rank: int, size: int, timeout: timedelta) -> None:
-    """Say that this rank is here, and wait for all."""
-    store.set(f"here/{rank}", socket.gethostname())
-    try:
-        store.wait([f"here/{other}" for other in range(size)], timeout)
-    except DistStoreError:
-        missing = [str(other) for other in range(size) if not store.check([f"here/{other}"])]
-        raise DistBackendError(
-            f"init_process_group timed out after {timeout.total_seconds():g} s on rank {rank}: of {size} ranks, "
-            f"{'rank' if len(missing) == 1 else 'ranks'} {', '.join(missing)} did not come"
-        ) from None
+def _wait_for_all(store: Store, rank: int, size: int, limit: timedelta, deadline: float) -> None:
+    """Wait until all ranks are here; raises when one has died, or the time is over."""
+    assert world.lifeline is not None
+    keys, others = [f"here/{other}" for other in range(size)], tuple(other for other in range(size) if other != rank)
+    while True:
+        try:
+            store.wait(keys, LOOK)
+            return
+        except DistStoreError:
+            # One that left gave up waiting, too: it is not for its sake that not all are here.
+            lost = [departure for departure in world.lifeline.lost(others) if not departure.announced]
+            if lost:
+                raise DistBackendError(f"{'; '.join(map(str, lost))} before all ranks had come") from None
+            if time.monotonic() > deadline:
+                raise _missing(store, rank, size, limit) from None
 
 
-def _lifeline(store: Store, rank: int, deadline: float) -> Lifeline:
+def _missing(store: Store, rank: int, size: int, limit: timedelta) -> DistBackendError:
+    missing = [str(other) for other in range(size) if not store.check([f"here/{other}"])]
+    return DistBackendError(
+        f"init_process_group timed out after {limit.total_seconds():g} s on rank {rank}: of {size} ranks, "
+        f"{'rank' if len(missing) == 1 else 'ranks'} {', '.join(missing)} did not come"
+    )
+
+
+def _lifeline(store: Store, rank: int, size: int, limit: timedelta, deadline: float) -> Lifeline:
     """This rank's lifeline, to the process behind the store, or to one that the first rank starts if there is none."""
     below: Any = store
     while isinstance(below, PrefixStore):
@@ -156,7 +174,10 @@ def _lifeline(store: Store, rank: int, deadline: float) -> Lifeline:
             _servers.append(ServerProcess("0.0.0.0", 0))
             host = socket.gethostname() if _resolves(socket.gethostname()) else "127.0.0.1"
             store.set("lifeline", f"{host} {_servers[-1].port}")
-        host, port = store.get("lifeline").decode().split()
+        try:
+            host, port = store.get("lifeline").decode().split()
+        except DistStoreError:
+            raise _missing(store, rank, size, limit) from None
         address = (host, int(port))
     scope = store.compare_set("scope", "", f"{socket.gethostname()}-{time.time_ns()}").decode()
     return Lifeline(*address, scope, rank, max(1.0, deadline - time.monotonic()))

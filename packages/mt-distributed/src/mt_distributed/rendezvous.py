@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
+from .errors import DistNetworkError
 from .stores import FileStore, PrefixStore, Store, TCPStore
 
 __all__ = ["register_rendezvous_handler", "rendezvous"]
@@ -76,16 +78,31 @@ def _query(url: str) -> tuple[Any, dict[str, str]]:
     return parts, dict(parse_qsl(parts.query))
 
 
+def _is_served_by_launcher() -> bool:
+    return os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+
+
+@contextmanager
+def naming_server() -> Iterator[None]:
+    """Say in errors of the connection to the store whose it is."""
+    try:
+        yield
+    except DistNetworkError as error:
+        whose = "the launcher" if _is_served_by_launcher() else "rank 0"
+        raise DistNetworkError(f"{error}. The store is {whose}'s: {whose} did not come, or died") from error
+
+
 def _served(host: str, port: int, rank: int, size: int, timeout: timedelta) -> Store:
     """The store at an address, served from here by the first rank unless whoever started the processes does."""
-    by_agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-    if by_agent:
-        store = TCPStore(host, port, size, False, timeout, wait_for_workers=False)
+    if _is_served_by_launcher():
+        with naming_server():
+            store = TCPStore(host, port, size, False, timeout, wait_for_workers=False)
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         prefix = f"/worker/attempt_{attempt}"
     else:
         # Nobody is waited for here, but where all say who they are: who is missing has a name there.
-        store = TCPStore(host, port, size, rank == 0, timeout, wait_for_workers=False, multi_tenant=True)
+        with naming_server() if rank != 0 else nullcontext():
+            store = TCPStore(host, port, size, rank == 0, timeout, wait_for_workers=False, multi_tenant=True)
         prefix = ""
     number = _rounds[host, port] = _rounds.get((host, port), -1) + 1
     return PrefixStore(f"{prefix}/round_{number}", store)

@@ -51,6 +51,7 @@ class Processes:
     """The ranks of one program."""
 
     folder: Path
+    variables: dict[str, str]
     running: list[subprocess.Popen] = field(default_factory=list)
 
     def start(self, program: str, size: int, ranks: range | None = None, **variables: str) -> None:
@@ -61,7 +62,7 @@ class Processes:
         for rank in ranks or range(size):
             world = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "LOCAL_WORLD_SIZE": size}
             given = {name: str(value) for name, value in world.items()}
-            environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, **given, **variables}
+            environment = {**self.variables, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, **given, **variables}
             output = open(self.folder / f"output-{rank}", "wb")
             self.running.append(
                 subprocess.Popen(
@@ -131,12 +132,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that takes a `size` runs on 2 and 3 processes, and on 4 if it is to be thorough."""
     if "size" in metafunc.fixturenames:
         metafunc.parametrize("size", [2, 3, *([4] if metafunc.config.getoption("--thorough") else [])])
+    if "part" in metafunc.fixturenames:
+        metafunc.parametrize("part", range(7 if metafunc.config.getoption("--thorough") else 1))
+
+
+@pytest.fixture(scope="session")
+def variables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of programs: they share bytecode, also where pytest is told to write none."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(tmp_path_factory.mktemp("bytecode"))}
 
 
 @pytest.fixture
-def processes(tmp_path: Path) -> Iterator[Processes]:
+def processes(tmp_path: Path, variables: dict[str, str]) -> Iterator[Processes]:
     """Processes of a test, none of which survives it."""
-    made = Processes(tmp_path)
+    made = Processes(tmp_path, variables)
     yield made
     for process in made.running:
         if process.poll() is None:
@@ -175,6 +185,12 @@ def left() -> Callable[[], None]:
 def thorough(request: pytest.FixtureRequest) -> bool:
     """Whether there is time for everything."""
     return request.config.getoption("--thorough")
+
+
+@pytest.fixture
+def kills(thorough: bool) -> int:
+    """How many ranks a part of a test with random kills kills: three bodies of seven parts make 210."""
+    return 10 if thorough else 1
 
 
 @pytest.fixture(name="free_port")

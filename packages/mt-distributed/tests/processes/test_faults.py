@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import time
 
@@ -122,18 +123,87 @@ def test_a_rank_that_leaves_is_named(processes, left):
     left()
 
 
-def test_random_kills(processes, left, thorough):
-    """A rank is killed at any time between start and end: the others raise or have ended, and nothing is left."""
-    import random
+BACKWARD = """
+    model = torch.nn.parallel.DistributedDataParallel(
+        torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64)), bucket_cap_mb=0.005
+    )
+    steps = 0
+    def meanwhile(gradient):
+        if rank == 1 and steps == 2:
+            os.kill(os.getpid(), 9)
+    model.module[0].bias.register_hook(meanwhile)
+    while True:
+        model(torch.ones(4, 64)).sum().backward()
+        steps += 1
+"""
 
-    chance = random.Random(0)
-    for round_ in range(200 if thorough else 3):
+
+def test_a_rank_that_dies_in_backward_is_named_by_all_others(processes, size, left):
+    """The reductions of some of its gradients have begun then, those of others have not."""
+    processes.start(WATCH.format(body=BACKWARD), size)
+    processes.running[1].wait(60)
+    died = time.monotonic()
+    survivors_say(processes, NAMED)
+    assert time.monotonic() - died < 7
+    left()
+
+
+def test_a_rank_that_dies_before_the_rendezvous_is_named(processes, left):
+    program = """
+    if os.environ["RANK"] == "1":
+        os.kill(os.getpid(), 9)
+    before = time.monotonic()
+    try:
+        begin(seconds=5)
+    except dist.DistError as error:
+        print("raised:", error, "after", round(time.monotonic() - before), "s")
+        sys.exit(3)
+    """
+    processes.start(program, 3)
+    survivors_say(processes, r"timed out after 5 s on rank \d: of 3 ranks, rank 1 did not come after [56] s")
+    left()
+
+
+KILLED = {
+    "all_reduce": "    for _ in range(10_000_000): dist.all_reduce(torch.ones(5))",
+    "mixture": """
+    half = dist.new_group([0, 1])
+    for number in range(10_000_000):
+        dist.broadcast(torch.ones(20_000), number % size)
+        if rank < 2: dist.all_reduce(torch.ones(7, dtype=torch.bfloat16), group=half)
+        works = dist.batch_isend_irecv([
+            dist.P2POp(dist.isend, torch.ones(3), (rank + 1) % size),
+            dist.P2POp(dist.irecv, torch.ones(3), (rank - 1) % size),
+        ])
+        for work in works: work.wait()
+        dist.all_gather_object([None] * size, {"number": number})
+""",
+    "backward": BACKWARD.replace("steps == 2", "False"),
+}
+
+
+@pytest.mark.parametrize("body", KILLED)
+def test_random_kills(processes, left, kills, body, part, tmp_path):
+    """A rank is killed at any time from its start on: the others raise or have ended, and nothing is left."""
+    chance = random.Random(f"{body} {part}")
+    for round_ in range(kills):
         size = chance.choice([2, 3])
         processes.running.clear()
-        processes.start(WATCH.format(body="    for _ in range(10_000_000): dist.all_reduce(torch.ones(5))"), size)
+        temporary = tmp_path / f"temporary-{round_}"
+        temporary.mkdir()
+        processes.start(WATCH.format(body=KILLED[body]).replace("seconds=30", "seconds=8"), size, TMPDIR=str(temporary))
         victim = chance.randrange(size)
-        time.sleep(chance.uniform(0.0, 4.0))
+        if chance.random() < 0.5:
+            time.sleep(chance.uniform(0.0, 3.0))
+        else:
+            processes.wait_for(victim, "begun")
+            time.sleep(chance.uniform(0.0, 0.5))
         processes.kill(victim)
         for one in processes.end(60):
-            assert one.rank == victim or one.status in (1, 3), (round_, one)
+            if one.rank != victim:
+                assert one.status in (1, 3), (round_, one)
+                assert re.search(
+                    rf"rank {victim} (did not come|\(process \d+ on )|ranks (0, 1|0, 2|1, 2) did", one.said
+                ), (round_, one)
         left()
+        assert list(temporary.iterdir()) == []

@@ -15,6 +15,7 @@ from ..errors import DistError, DistNetworkError
 from ..lifeline import Lifeline
 from ..stores import PrefixStore, Store, TCPStore
 from ..stores.tcp_store import ServerProcess
+from .logs import Logs, Written
 
 __all__ = ["Agent", "Failure", "Job"]
 
@@ -28,6 +29,7 @@ class Job:
 
     command: list[str]
     processes: int
+    logs: Logs
     machines: int = 1
     endpoint: str = ""
     machine: int | None = None
@@ -50,6 +52,7 @@ class Agent:
     def __init__(self, job: Job) -> None:
         self.job = job
         self._ranks: list[subprocess.Popen] = []
+        self._written: list[Written] = []
         self._servers: list[ServerProcess] = []
         self._shared: Store | None = None
         self._lifeline: Lifeline | None = None
@@ -132,7 +135,10 @@ class Agent:
         first, size = sum(counts[: self._machine]), sum(counts)
         for local in range(self.job.processes):
             variables = self._variables(attempt, host, port, local, first + local, size)
-            self._ranks.append(subprocess.Popen(self.job.command, env={**os.environ, **variables}))
+            written = self.job.logs.begin(self.job.name, attempt, local, self.job.role)
+            self._written.append(written)
+            self._ranks.append(subprocess.Popen(self.job.command, env={**os.environ, **variables}, **written.streams))
+            written.started()
         failed = self._watch(attempt, first)
         self._stop()
         if len(self._servers) > bool(self.job.endpoint):
@@ -212,6 +218,9 @@ class Agent:
                 process.kill()
                 process.wait()
         self._ranks.clear()
+        for written in self._written:
+            written.end()
+        self._written.clear()
 
 
 def _described(rank: int, local: int, process: subprocess.Popen, machine: int) -> str:

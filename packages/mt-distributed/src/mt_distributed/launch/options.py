@@ -9,16 +9,13 @@ import uuid
 from collections.abc import Sequence
 
 from .agent import Agent, Failure, Job
+from .logs import Logs, ranks_of, streams_of
 
 __all__ = ["get_args_parser", "main", "parse_args", "run"]
 
 #: Options of PyTorch's that are refused by name, and what their absence means here.
 _REFUSED = {
-    "log_dir": "what ranks write goes where the launcher's goes",
-    "redirects": "what ranks write goes where the launcher's goes",
-    "tee": "what ranks write goes where the launcher's goes",
-    "local_ranks_filter": "what ranks write goes where the launcher's goes",
-    "logs_specs": "what ranks write goes where the launcher's goes",
+    "logs_specs": "--log-dir, --redirects, --tee and --local-ranks-filter say where what ranks write goes",
     "numa_binding": "processes are not bound to processors",
     "event_log_handler": "there are no events to handle",
 }
@@ -52,10 +49,10 @@ def get_args_parser() -> argparse.ArgumentParser:
     add("-m", "--module", action="store_true", help="the program is a module, as for `python -m`")
     add(*_both("no-python"), action="store_true", help="the program is started as it is, without python")
     add(*_both("run-path"), action="store_true", help="run the program in the launcher's Python by its path")
-    add("--log-dir", "--log_dir", default=None)
-    add("-r", "--redirects", default="0")
-    add("-t", "--tee", default="0")
-    add(*_both("local-ranks-filter"), default="")
+    add(*_both("log-dir"), default=_from("LOG_DIR", None), help="where files with what ranks write are made")
+    add("-r", "--redirects", default=_from("REDIRECTS", "0"), help="to files: 1 stdout, 2 stderr, 3 both; or 0:1,1:3")
+    add("-t", "--tee", default=_from("TEE", "0"), help="to files and the terminal, as --redirects")
+    add(*_both("local-ranks-filter"), default=_from("LOCAL_RANKS_FILTER", ""), help="0,1: whose lines are shown")
     add(*_both("node-rank"), type=int, default=int(_from("NODE_RANK", "0") or 0), help="which machine this is (static)")
     add(*_both("master-addr"), default=_from("MASTER_ADDR", "127.0.0.1"), help="the first machine (static)")
     add(*_both("master-port"), type=int, default=int(_from("MASTER_PORT", "29500") or 0), help="its port (static)")
@@ -140,10 +137,17 @@ def job_of(options: argparse.Namespace) -> Job:
     if machines > 1 and not endpoint:
         raise ValueError("--rdzv-endpoint HOST:PORT says where several machines find one another")
     name = options.rdzv_id if options.rdzv_id != "none" or not options.standalone else str(uuid.uuid4())
+    processes = _processes(str(options.nproc_per_node))
     return Job(
         command=_command(options),
         machines=machines,
-        processes=_processes(str(options.nproc_per_node)),
+        processes=processes,
+        logs=Logs(
+            streams_of(options.redirects, processes),
+            streams_of(options.tee, processes),
+            ranks_of(options.local_ranks_filter),
+            options.log_dir,
+        ),
         endpoint=endpoint,
         machine=options.node_rank if is_static and machines > 1 else None,
         name=name,
