@@ -36,9 +36,11 @@ _HOMES = {
     ".api": ("backward", "grad"),
     ".function": ("Function", "NestedIOFunction"),
     ".grad_mode": (
+        "_force_original_view_tracking",
         "enable_grad",
         "inference_mode",
         "is_multithreading_enabled",
+        "is_view_replay_enabled",
         "no_grad",
         "set_grad_enabled",
         "set_multithreading_enabled",

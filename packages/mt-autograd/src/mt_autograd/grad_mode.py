@@ -1,14 +1,18 @@
-"""``torch.autograd.grad_mode``: the switches of recording, which are the core's, and that of engine threads."""
+"""``torch.autograd.grad_mode``: the switches of recording, which are the core's, of engine threads and of views."""
 
 import threading
 
 from mt_core.autograd_state import enable_grad, inference_mode, no_grad, set_grad_enabled
 from mt_core.thread_state import carried_over
 
+from .view_tracking import _force_original_view_tracking, is_view_replay_enabled
+
 __all__ = [
+    "_force_original_view_tracking",
     "enable_grad",
     "inference_mode",
     "is_multithreading_enabled",
+    "is_view_replay_enabled",
     "no_grad",
     "set_grad_enabled",
     "set_multithreading_enabled",

@@ -30,7 +30,7 @@ from .recording import (
 )
 from .saved import FREED, version_of
 from .validation import fitted
-from .views import ViewGeometry, edge_of, mark_stale, move_retained, refuse_rebase, with_history
+from .views import edge_of, mark_stale, move_retained, refuse_rebase, window_of, with_history
 
 __all__ = ["CopySlices", "check_inplace", "record_inplace", "set_history"]
 
@@ -132,7 +132,7 @@ class CopySlices(Node):
         fn._edges = (*edge_of(base), *fn._edges[2:])
         self.attach(pairs(fn._edges), (output_spec(base),))
         self._fn: Node | None = fn
-        self._geometry = ViewGeometry(view, base)
+        self._geometry = window_of(view, base)
         self._strides = base.stride()
         if isinstance(fn, OperatorNode):
             self._tell(fn)

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 from mt_core.cell import Cell, cell_of
 from mt_core.dispatch.dispatcher import register_layer
 from mt_core.dispatch.registry import Overload
+from mt_core.dispatch.view_steps import noting
 from mt_core.keys import ADINPLACE_OR_VIEW
 from mt_core.plugins.protocols import CONTRACT, FALLTHROUGH
 from mt_core.state import including
@@ -27,7 +28,7 @@ from .modes import recording
 from .node import NO_EDGE
 from .saved import check_version, version_of
 
-__all__ = ["MutationContext", "allowing_mutation"]
+__all__ = ["MutationContext", "allowing_mutation", "is_active", "register"]
 
 Callee = Callable[..., Any]
 
@@ -115,7 +116,7 @@ _active = carried_over(_Active())
 
 
 class MutationLayer:
-    """Tells the thread's context of every operator that writes."""
+    """Tells the thread's context of every operator that writes, and keeps by which calls views are made."""
 
     contract = CONTRACT
     dispatch_key = "ADINPLACE_OR_VIEW"
@@ -123,14 +124,14 @@ class MutationLayer:
     def build(self, overload: Overload, call_keys: int, below: Callable[[], Callee]) -> Callee:
         written = [i for i, argument in enumerate(overload.schema.arguments) if argument.writes]
         if not written:
-            return FALLTHROUGH
+            return noting(overload, below()) or FALLTHROUGH
         handled = below()
 
         def run(*args: Any) -> Any:
             context = _active.context
-            assert context is not None, "the layer's key is included while a context is active"
-            for tensor in tensors_in([args[i] for i in written]):
-                context.about_to_write(tensor)
+            if context is not None:
+                for tensor in tensors_in([args[i] for i in written]):
+                    context.about_to_write(tensor)
             return handled(*args)
 
         return run
@@ -142,8 +143,14 @@ class MutationLayer:
 
 
 @cache
-def _register() -> None:
+def register() -> None:
+    """Enter the layer: from the first context on, as programs without one pay nothing."""
     register_layer(ADINPLACE_OR_VIEW, MutationLayer())
+
+
+def is_active() -> bool:
+    """Whether this thread is in a context."""
+    return _active.context is not None
 
 
 @contextlib.contextmanager
@@ -157,7 +164,7 @@ def allowing_mutation() -> Iterator[MutationContext]:
     """
     if _active.context is not None:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-    _register()
+    register()
     context = _active.context = MutationContext()
     try:
         with including(ADINPLACE_OR_VIEW):

@@ -38,8 +38,8 @@ from mt_core.autograd_state import AutogradState
 from mt_core.dispatch.dispatcher import register_layer
 from mt_core.dispatch.registry import overload
 from mt_core.hollow import is_hollow
-from mt_core.keys import CONJUGATE, FORWARD_GRAD, NEGATIVE, STRIDED
-from mt_core.state import tls
+from mt_core.keys import CONJUGATE, FORWARD_GRAD, NEGATIVE, STRIDED, TORCH_FUNCTION
+from mt_core.state import excluding, tls
 from mt_core.tensor import Tensor
 from mt_core.thread_state import carried_over
 from mt_core.transforms.batched import hidden_from
@@ -212,7 +212,7 @@ def make_dual(primal: Tensor, tangent: Tensor, level: int) -> Tensor:
             "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
         )
     refuse_other_shape(primal, tangent)
-    with below(level):
+    with below(level), excluding(TORCH_FUNCTION):
         dual = _alias.call(primal)
         if hidden_from(primal) - hidden_from(tangent):
             tangent = _zeros_like.call(primal, None, None, None, None, None) + tangent  # each lane may write to its own
@@ -234,7 +234,7 @@ def refuse_other_shape(primal: Tensor, tangent: Tensor) -> None:
 def unpack(dual: Tensor, level: int) -> tuple[Tensor, Tensor | None]:
     """A view without the tangent of a level, and that tangent."""
     tangent = tangent_of(dual, level)
-    with below(level):
+    with below(level), excluding(TORCH_FUNCTION):
         return _alias.call(dual), tangent
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from mt_core import empty_strided, view_as_complex, view_as_real
 from mt_core.autograd_state import AutogradState, Creation
+from mt_core.dispatch.view_steps import ViewSteps, steps_of
 from mt_core.dtypes import dtype
 from mt_core.keys import AUTOGRAD, CONJUGATE, MULTI_VIEW, NEGATIVE, NO_GRAD_VIEW
 from mt_core.state import unqueued
@@ -17,7 +18,10 @@ from mt_core.tensor import Tensor
 from .modes import recording
 from .node import LEAF, NO_EDGE, Edge, Node, operation_name, output_spec, underivable
 
-__all__ = ["ViewGeometry", "current_state", "edge_of", "follow_base", "mark_stale", "refuse_rebase", "with_history"]
+__all__ = [
+    "ViewGeometry", "current_state", "edge_of", "follow_base", "mark_stale", "refuse_rebase", "window_of",
+    "with_history",
+]  # fmt: skip
 
 
 class ViewGeometry:
@@ -86,6 +90,11 @@ class ViewGeometry:
         return numbers.as_strided(self.shape, self.strides, numbers.storage_offset())
 
 
+def window_of(view: Tensor, base: Tensor) -> ViewGeometry | ViewSteps:
+    """What makes the view of a base again: its steps where they were kept, else its place in memory."""
+    return steps_of(view) or ViewGeometry(view, base)
+
+
 def _read_otherwise(tensor: Tensor, toggled: int) -> Tensor:
     if toggled & CONJUGATE:
         tensor = tensor._conj()
@@ -145,7 +154,7 @@ def _replayed_edge(view: Tensor) -> Edge:
     severed = not base._keys & AUTOGRAD  # by `detach_`
     source = _source(base, severed)
     with recording():
-        state = ViewGeometry(view, base).replay(source)._autograd
+        state = window_of(view, base).replay(source)._autograd
     if severed:
         state.grad_fn._edges = NO_EDGE
     return state.grad_fn, state.output_nr

@@ -123,6 +123,11 @@ def share_storage(tensor: Any, base: Any) -> None:
 def _refuse_no_class(cls: Any) -> None:
     if not isinstance(cls, type):
         raise TypeError(f"cls must be a type (got {type(cls).__name__})")
+    if not issubclass(cls, Tensor):
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
+            "class inherits from Tensor."
+        )
 
 
 def _refuse_to_require_grad(requires_grad: bool, d: DType) -> None:

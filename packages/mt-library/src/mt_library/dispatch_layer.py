@@ -14,6 +14,7 @@ from mt_core.cell import cell_of
 from mt_core.devices import device
 from mt_core.dispatch.executors import with_named_results
 from mt_core.dispatch.registry import Overload
+from mt_core.dispatch.view_steps import note
 from mt_core.dispatch.views import link_view
 from mt_core.factories import pin_position
 from mt_core.hollow import is_hollow
@@ -25,6 +26,7 @@ from mt_core.keys import (
     FUNCTION_TRANSFORM,
     FUNCTIONALIZE,
     OF_TRANSFORM,
+    PYTHON,
     TRANSFORMED,
 )
 from mt_core.plugins.protocols import CONTRACT
@@ -223,6 +225,7 @@ def _counting_writes(overload: Overload, hand_over: Callee) -> Callee:
 def _linking_views(overload: Overload, hand_over: Callee) -> Callee:
     """What a handler gives for a view of a tensor is a view of it, but for what can have no memory in common."""
     viewed = next(i for i, argument in enumerate(overload.schema.arguments) if argument.alias is not None)
+    is_one = len(overload.schema.returns) == 1 and not overload.schema.returns[0].is_list
 
     def run(*args: Any) -> Any:
         result = hand_over(*args)
@@ -231,6 +234,8 @@ def _linking_views(overload: Overload, hand_over: Callee) -> Callee:
             for tensor in tensors_in(result):
                 if tensor is not base and tensor._base is None and is_hollow(tensor) == is_hollow(base):
                     link_view(tensor, base)
+                    if is_one and viewed == 0 and base._keys & PYTHON:  # its strides are no window of any memory
+                        note(tensor, base, overload, args[1:])
         return result
 
     return run

@@ -8,6 +8,7 @@ from mt_core.dtypes import dtype
 
 from .autograd import autograd_kernel, check_differentiable
 from .custom_ops import CustomOpDef, find_custom_op
+from .dispatch_keys import COMPOSITE, is_device_key
 from .library import Library, check_autocast, find_operator, keep, kernel_keys, qualified_name
 from .ops import OpOverload
 
@@ -154,7 +155,7 @@ class KernelFunction:
 
 
 def get_kernel(op: AnyOperator, dispatch_key: str) -> KernelFunction:
-    """The kernel that was registered for an operator at a dispatch key through this module.
+    """The kernel that was registered for an operator at a dispatch key through this module, or for all devices.
 
     Raises
     ------
@@ -164,7 +165,9 @@ def get_kernel(op: AnyOperator, dispatch_key: str) -> KernelFunction:
     custom = find_custom_op(op)
     name = custom._qualname if custom is not None else qualified_name(op)  # type: ignore[arg-type]
     key = getattr(dispatch_key, "name", str(dispatch_key))
-    kernel = find_operator(name).kernel(key)
+    operator = find_operator(name)
+    keys = (key, "CompositeExplicitAutograd", COMPOSITE) if is_device_key(key) else (key,)
+    kernel = next((found for found in map(operator.kernel, keys) if found is not None), None)
     if kernel is None:
         raise RuntimeError(f"no kernel for {key} for {name}")
     return KernelFunction(kernel)

@@ -13,6 +13,7 @@ from mt_core.autograd_state import is_grad_enabled as is_grad_enabled
 from mt_core.autograd_state import set_grad_enabled as _switch_grad
 from mt_core.block import block_of
 from mt_core.determinism import DETERMINISM
+from mt_core.dispatch.view_steps import tracking
 from mt_core.errors import LinAlgError as _LinAlgError
 from mt_core.overrides import pop_mode, push_mode
 from mt_core.overriding import DisableTorchFunction as DisableTorchFunction
@@ -204,6 +205,22 @@ def _engine_view() -> Any:
     from mt_autograd import engine_view  # lazy: programs that only compute do not load the engine
 
     return engine_view
+
+
+def _is_view_replay_enabled() -> bool:
+    """``torch.autograd.is_view_replay_enabled``."""
+    return tracking.is_on
+
+
+def _set_view_replay_enabled(enabled: bool) -> None:
+    """What ``torch.autograd._force_original_view_tracking`` does, without a context."""
+    _view_tracking().set_view_replay_enabled(enabled)
+
+
+def _view_tracking() -> Any:
+    from mt_autograd import view_tracking  # lazy: programs that only compute do not load autograd
+
+    return view_tracking
 
 
 def _current_graph_task_id() -> int:

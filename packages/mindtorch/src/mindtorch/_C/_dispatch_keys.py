@@ -10,6 +10,7 @@ from mt_core.keys import ADINPLACE_OR_VIEW, AUTOCAST, AUTOGRAD, CONJUGATE, INFER
 from mt_core.state import tls
 from mt_library.dispatch_keys import key_of_device_type
 from mt_library.key_sets import DEVICES, KEY_BITS, DispatchKey, DispatchKeySet, key_set
+from mt_library.ops import python_kernels
 
 __all__ = ["DispatchKey", "DispatchKeySet"]
 
@@ -187,6 +188,8 @@ def _dispatch_tls_is_dispatch_key_excluded(key: Any) -> bool:
 
 def _dispatch_tls_is_dispatch_key_included(key: Any) -> bool:
     """Whether this thread adds a key."""
+    if getattr(key, "name", key) == "PythonDispatcher":
+        return python_kernels.depth > 0
     return bool(tls.include & bit_of(key))
 
 

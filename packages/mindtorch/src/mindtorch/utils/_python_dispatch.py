@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import enum
 import functools
 import warnings
@@ -10,10 +11,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from mt_core import Tensor, pytree
-from mt_core.python_dispatch import pop_dispatch_mode, push_dispatch_mode, without_modes
+from mt_core.python_dispatch import (
+    mode_of_kind,
+    pop_dispatch_mode,
+    pop_mode_of_kind,
+    push_dispatch_mode,
+    without_modes,
+)
 from mt_core.state import tls
 from mt_core.subclasses import share_storage
 from mt_library.ops import OpOverload
+from mt_library.tags import Tag
 
 __all__ = [
     "BaseTorchDispatchMode", "TorchDispatchMode", "is_traceable_wrapper_subclass",
@@ -94,6 +102,46 @@ def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
 is_in_any_mode_without_ignore_compile_internals = is_in_torch_dispatch_mode
 
 
+def _len_torch_dispatch_stack() -> int:
+    """How many modes are on in this thread."""
+    return len(tls.dispatch_modes)
+
+
+def _get_dispatch_stack_at(index: int) -> Any:
+    """The mode at a place in the stack of this thread, the outermost at 0."""
+    return tls.dispatch_modes[index]
+
+
+def any_torch_dispatch_mode_on_stack(*, include_infra_modes: bool = True) -> bool:
+    """Whether this thread is in a mode."""
+    return is_in_torch_dispatch_mode(include_infra_modes)
+
+
+_push_on_torch_dispatch_stack = push_dispatch_mode
+_pop_torch_dispatch_stack = pop_dispatch_mode
+
+
+def _detect_infra_mode(key: _TorchDispatchModeKey) -> Any:
+    """The mode of a kind of PyTorch's own that is on in this thread, or None."""
+    return mode_of_kind(key)
+
+
+def _unset_infra_mode(key: _TorchDispatchModeKey) -> Any:
+    """Take such a mode away, and return it; None where there is none."""
+    return None if mode_of_kind(key) is None else pop_mode_of_kind(key)
+
+
+@contextlib.contextmanager
+def _disable_infra_mode(key: _TorchDispatchModeKey) -> Iterator[Any]:
+    """Such a mode (or None), which is off inside of the block."""
+    mode = _unset_infra_mode(key)
+    try:
+        yield mode
+    finally:
+        if mode is not None:
+            push_dispatch_mode(mode)
+
+
 def _push_mode(mode: TorchDispatchMode) -> None:
     push_dispatch_mode(mode)
 
@@ -158,6 +206,57 @@ def transform_subclass(
 
 
 # Results that alias arguments
+
+
+@dataclasses.dataclass
+class AliasInfo:
+    """Of an argument or a result: the names of what it shares memory with, and whether it is written to."""
+
+    alias_set: set[str]
+    is_write: bool
+    name: str | None
+
+
+@dataclasses.dataclass
+class SchemaInfo:
+    """What of an operator's arguments and results shares memory.
+
+    Attributes
+    ----------
+    is_inplace_view_op
+        Whether it changes the geometry of its argument.
+    outs_write_aliases
+        The name of each result that is a written argument, where every result is one; else None.
+    read_only_alias_match_indexes
+        (argument, result) for each pair that shares memory which is not written to.
+    """
+
+    args: list[AliasInfo]
+    outs: list[AliasInfo]
+    is_inplace_view_op: bool
+    outs_write_aliases: list[str] | None
+    read_only_alias_match_indexes: list[tuple[int, int]]
+
+
+@functools.cache
+def get_alias_info(func: OpOverload) -> SchemaInfo:
+    """What of an operator's arguments and results shares memory."""
+    schema = func._schema.parsed
+    args = [AliasInfo(_names(one), one.writes, one.name) for one in schema.arguments]
+    outs = [AliasInfo(_names(one), one.writes, None) for one in schema.returns]
+    writes = [next(iter(out.alias_set)) for out in outs if out.is_write]
+    matches = [
+        (i, j)
+        for i, arg in enumerate(args)
+        for j, out in enumerate(outs)
+        if not out.is_write and arg.alias_set & out.alias_set
+    ]
+    is_relaid = Tag.inplace_view in func.tags
+    return SchemaInfo(args, outs, is_relaid, writes if writes and len(writes) == len(outs) else None, matches)
+
+
+def _names(one: Any) -> set[str]:
+    return set() if one.alias is None else {one.alias.split()[0].rstrip("!")}
 
 
 @functools.cache

@@ -42,6 +42,33 @@ class WeakIdRef(ref[Any]):
         return not self == other  # that of the base class compares the objects
 
 
+class _WeakHashRef(ref[Any]):
+    """A weak reference with the hash of its object, which it keeps; equal to those of objects that are equal to it.
+
+    Once the object is gone, it equals nothing but itself.
+    """
+
+    __slots__ = ("_id",)
+
+    def __new__(cls, key: Any, callback: Callable[[Any], Any] | None = None) -> _WeakHashRef:
+        return super().__new__(cls, key, callback)
+
+    def __init__(self, key: Any, callback: Callable[[Any], Any] | None = None) -> None:
+        self._id = hash(key)
+
+    def __hash__(self) -> int:
+        return self._id
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        own = self()
+        return own is not None and isinstance(other, ref) and bool(own == other())
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # that of the base class compares the objects
+
+
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     """A dictionary that holds its keys weakly and tells them apart by identity; what goes takes its value along.
 

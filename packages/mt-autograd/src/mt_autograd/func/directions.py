@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mt_core.dispatch.registry import find_overload
+from mt_core.keys import TORCH_FUNCTION
 from mt_core.pytree import TreeSpec, tree_flatten, tree_unflatten
+from mt_core.state import excluding
 from mt_core.tensor import Tensor
 from mt_core.transforms.vmapping import vmap
 from mt_core.transforms.wrapped import lifted, unwrapped, wrapped
@@ -200,7 +202,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     output, pull_back = recorded(func, primals, None, False)
     pull_back = functools.partial(pull_back, create_graph=True)
     leaves, structure = tree_flatten(output)
-    zeros = [find_overload("zeros_like").call(leaf, None, None, None, None, None) for leaf in leaves]
+    with excluding(TORCH_FUNCTION):
+        zeros = [find_overload("zeros_like").call(leaf, None, None, None, None, None) for leaf in leaves]
     _, push_forward = recorded(pull_back, (tree_unflatten(zeros, structure),), None, False)
     points, of_primals = tree_flatten(primals)
 

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mt_core.dispatch.registry import find_overload
+from mt_core.keys import TORCH_FUNCTION
 from mt_core.pytree import TreeSpec, tree_flatten, tree_unflatten
+from mt_core.state import excluding
 from mt_core.tensor import Tensor
 from mt_core.transforms.vmapping import vmap
 
@@ -75,7 +77,8 @@ def _row_by_row(pull_back: Callable[[list[Tensor]], Any], identity: Sequence[Ten
     if structure is None:  # no element, no row: vmap knows the shapes all the same
         return vmap(pull_back)(list(identity))
     stack = find_overload("stack")
-    return tree_unflatten([stack.call(list(column), 0) for column in zip(*rows, strict=True)], structure)
+    with excluding(TORCH_FUNCTION):
+        return tree_unflatten([stack.call(list(column), 0) for column in zip(*rows, strict=True)], structure)
 
 
 def identity_blocks(leaves: Sequence[Tensor]) -> list[Tensor]:
@@ -88,11 +91,12 @@ def identity_blocks(leaves: Sequence[Tensor]) -> list[Tensor]:
     """
     counts = [leaf.numel() for leaf in leaves]
     total, start, blocks = sum(counts), 0, []
-    for leaf, count in zip(leaves, counts, strict=True):
-        block = find_overload("new_zeros").call(leaf, (total, count), None, None, None, None)
-        block.diagonal(-start).fill_(1)
-        blocks.append(block.view((total, *leaf.shape)))
-        start += count
+    with excluding(TORCH_FUNCTION):
+        for leaf, count in zip(leaves, counts, strict=True):
+            block = find_overload("new_zeros").call(leaf, (total, count), None, None, None, None)
+            block.diagonal(-start).fill_(1)
+            blocks.append(block.view((total, *leaf.shape)))
+            start += count
     return blocks
 
 

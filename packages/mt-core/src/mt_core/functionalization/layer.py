@@ -24,7 +24,10 @@ from ..thread_state import carried_over
 from .calls import carried_out, parts_above, resized
 from .tensors import FunctionalArray, functional, is_functional
 
-__all__ = ["BY_HAND", "LAYER", "ByHand", "FunctionalizationLayer", "switch_off", "switch_on", "to_functional"]
+__all__ = [
+    "BY_HAND", "LAYER", "ByHand", "FunctionalizationLayer", "by_hand", "resume", "suspended", "switch_off", "switch_on",
+    "to_functional",
+]  # fmt: skip
 
 #: What stands above functional tensors and has been done when a call comes to them.
 _ABOVE = ADINPLACE_OR_VIEW | AUTOCAST | AUTOGRAD | FORWARD_GRAD | FUNCTIONALIZE
@@ -138,3 +141,34 @@ def switch_off() -> None:
     tls.include &= ~FUNCTIONALIZE
     tls.refresh()
     _settings.reapplies_views = _settings.clones_for_libraries = False
+
+
+Settings = tuple[bool, bool]
+
+
+def suspended() -> Settings | None:
+    """What `switch_on` was told, for `resume`; None where it is off."""
+    return (_settings.reapplies_views, _settings.clones_for_libraries) if tls.include & FUNCTIONALIZE else None
+
+
+def resume(settings: Settings) -> None:
+    """Switch on again with the settings of before."""
+    switch_on(*settings)
+
+
+class by_hand:
+    """Context manager: new tensors are functional, with views as views, even where the key is left out."""
+
+    __slots__ = ("_former",)
+
+    def __enter__(self) -> None:
+        python_dispatch.arm()
+        self._former = tls.include, tls.exclude, _settings.reapplies_views, _settings.clones_for_libraries
+        tls.include |= FUNCTIONALIZE
+        tls.exclude &= ~FUNCTIONALIZE
+        tls.refresh()
+        _settings.reapplies_views, _settings.clones_for_libraries = True, True
+
+    def __exit__(self, *exc_info: object) -> None:
+        tls.include, tls.exclude, _settings.reapplies_views, _settings.clones_for_libraries = self._former
+        tls.refresh()

@@ -9,9 +9,10 @@ from ..cell import cell_of
 from ..dispatch.registry import find_overload
 from ..dtypes import dtype
 from ..hollow import HollowArray, hollow_tensor
-from ..keys import INFERENCE, META, STRIDED
+from ..keys import INFERENCE, META, STRIDED, TORCH_FUNCTION
 from ..meta_array import MetaArray
 from ..spec import is_contiguous
+from ..state import excluding
 from ..tensor import Tensor, new_tensor
 from .steps import Step, put_back, replayed
 
@@ -144,7 +145,7 @@ class FunctionalArray(HollowArray):
     def value(self) -> Tensor:
         """What it stands for, with everything that has been written."""
         if self.generation != self.storage.generation:
-            with self.level.below():
+            with self.level.below(), excluding(TORCH_FUNCTION):
                 self.renew()
         return self._value
 

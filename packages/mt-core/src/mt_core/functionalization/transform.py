@@ -10,8 +10,9 @@ from typing import Any
 
 from .. import python_dispatch
 from ..dispatch.registry import Overload
-from ..keys import OF_TRANSFORM
+from ..keys import OF_TRANSFORM, TORCH_FUNCTION
 from ..pytree import tree_flatten, tree_map_only, tree_unflatten
+from ..state import excluding
 from ..tensor import Tensor
 from ..transforms.interpreters import Interpreter, below, depth_of
 from ..transforms.wrapped import alive, mapped
@@ -95,7 +96,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
             inner_args, inner_kwargs = tree_unflatten(inside, structure)
             result = func(*inner_args, **inner_kwargs)
             found = tree_map_only(Tensor, lambda tensor: _value_of(tensor, level), result)
-            with level.below():
+            with level.below(), excluding(TORCH_FUNCTION):
                 for given, made in zip(leaves, inside, strict=True):
                     if isinstance(given, Tensor):
                         _write_through(alive(given), made._array)

@@ -281,12 +281,16 @@ def _widest(args: tuple[Any, ...], device_type: str, lower: dtype) -> dtype:
     Raises
     ------
     RuntimeError
-        For other floating-point types, in PyTorch's words.
+        In PyTorch's words, for another floating-point type before the first of float32.
     """
-    given = {t._dtype for t in tensors_in(args) if _is_eligible(t, device_type)}
-    if given - {dtypes.float32, lower}:
-        raise RuntimeError("Unexpected floating ScalarType in at::autocast::prioritize")
-    return dtypes.float32 if dtypes.float32 in given else lower
+    for tensor in tensors_in(args):
+        if not _is_eligible(tensor, device_type):
+            continue
+        if tensor._dtype is dtypes.float32:
+            return dtypes.float32
+        if tensor._dtype is not lower:
+            raise RuntimeError("Unexpected floating ScalarType in at::autocast::prioritize")
+    return lower
 
 
 def _result_cast(overload: Overload, device_type: str) -> Casts:

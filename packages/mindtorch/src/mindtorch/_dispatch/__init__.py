@@ -1,0 +1,1 @@
+"""``torch._dispatch``: kernels in Python for operators of ``torch.ops``."""
