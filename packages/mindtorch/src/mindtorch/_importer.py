@@ -30,6 +30,7 @@ HOMES = {
     "mindtorch.distributed.algorithms": "mt_distributed.algorithms",
     "mindtorch.distributed.distributed_c10d": "mindtorch.distributed._groups",
     "mindtorch.distributed.nn": "mt_distributed.nn",
+    "mindtorch.distributed.optim": "mt_distributed.optim",
     "mindtorch.distributed.rendezvous": "mt_distributed.rendezvous",
     "mindtorch.futures": "mt_core.futures",
     "mindtorch.library": "mt_library",
