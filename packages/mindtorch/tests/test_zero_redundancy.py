@@ -16,9 +16,12 @@ from mt_distributed.optim.partition import partitioned
 from mt_distributed.testing import run_threads
 
 
+#: Threads copy it: they share the generator that would initialize their own.
+NETWORK = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 4), nn.GELU(), nn.Linear(4, 2))
+
+
 def _network() -> nn.Module:
-    torch.manual_seed(7)
-    return nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 4), nn.GELU(), nn.Linear(4, 2))
+    return copy.deepcopy(NETWORK)
 
 
 def _groups(model: nn.Module) -> list[dict[str, Any]]:
@@ -48,7 +51,7 @@ def _train(model: nn.Module, optimizer: Any, x: Any, y: Any, steps: int = 3) -> 
 @pytest.mark.parametrize("view", [False, True])
 @pytest.mark.parametrize(("kind", "options"), OPTIMIZERS)
 def test_training_equals_one_process(kind: Any, options: dict[str, Any], view: bool) -> None:
-    """Losses, weights, and the state of all as of one optimizer, which it goes on from on other numbers of processes."""
+    """Losses, weights, and the state, which training goes on from on another number of processes."""
     alone = _network()
     optimizer = kind(_groups(alone), **options)
     losses = _train(alone, optimizer, X, Y)
