@@ -15,7 +15,6 @@ from mt_distributed.data_parallel import DistributedDataParallel
 from mt_distributed.optim.partition import partitioned
 from mt_distributed.testing import run_threads
 
-
 #: Threads copy it: they share the generator that would initialize their own.
 NETWORK = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 4), nn.GELU(), nn.Linear(4, 2))
 
