@@ -29,6 +29,7 @@ HOMES = {
     "mindtorch.autograd.profiler": "mindtorch.profiler",
     "mindtorch.distributed.algorithms": "mt_distributed.algorithms",
     "mindtorch.distributed.distributed_c10d": "mindtorch.distributed._groups",
+    "mindtorch.distributed.checkpoint": "mt_distributed.checkpoint",
     "mindtorch.distributed.nn": "mt_distributed.nn",
     "mindtorch.distributed.optim": "mt_distributed.optim",
     "mindtorch.distributed.rendezvous": "mt_distributed.rendezvous",
