@@ -21,7 +21,7 @@ from mt_core.serialization import save as save_file
 
 from .default_planner import narrowed
 from .metadata import Metadata, MetadataIndex, StorageMeta
-from .metadata_file import dump_metadata, load_metadata
+from .metadata_file import _StorageInfo, dump_metadata, load_metadata
 from .planner import LoadItemType, LoadPlan, LoadPlanner, ReadItem, SavePlan, SavePlanner, WriteItem, WriteItemType
 from .storage import StorageReader, StorageWriter, WriteResult
 
@@ -36,20 +36,6 @@ class SerializationFormat(Enum):
 
     TORCH_SAVE = "torch_save"
     SAFETENSORS = "safetensors"
-
-
-@dataclass
-class _StorageInfo:
-    """Where something lies: a file of the folder, and which bytes of it."""
-
-    relative_path: str
-    offset: int
-    length: int
-    transform_descriptors: Sequence[str] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        # As in files of before there were transforms.
-        return {name: value for name, value in self.__dict__.items() if value is not None}
 
 
 @dataclass

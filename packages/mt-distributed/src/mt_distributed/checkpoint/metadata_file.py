@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import pathlib
 import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import mt_core as mt
@@ -20,10 +22,22 @@ _HOME = "torch.distributed.checkpoint.metadata"
 _OWN = (*_metadata.__all__, "_MEM_FORMAT_ENCODING")
 
 
+@dataclass
+class _StorageInfo:
+    """Where something lies: a file of the folder, and which bytes of it."""
+
+    relative_path: str
+    offset: int
+    length: int
+    transform_descriptors: Sequence[str] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # As in files of before there were transforms.
+        return {name: value for name, value in self.__dict__.items() if value is not None}
+
+
 def _names() -> dict[tuple[str, str], Any]:
     """What files may name: (module, name) in PyTorch -> what it is here."""
-    from .filesystem import _StorageInfo  # a circle: that module reads and writes by this one
-
     names: dict[tuple[str, str], Any] = {(_HOME, name): getattr(_metadata, name) for name in _OWN}
     names["torch.distributed.checkpoint.filesystem", "_StorageInfo"] = _StorageInfo
     names["torch", "Size"] = Size
