@@ -681,8 +681,8 @@ def test_a_hook_of_a_backward_is_not_lost():
 def test_the_limit(caplog):
     counter = CompileCounter()
     compiled = torch.compile(lambda x: x + x.shape[0], backend=counter, recompile_limit=3)
-    for size in range(1, 7):
-        assert compiled(torch.zeros(size))[0].item() == size
+    for rank in range(1, 7):
+        assert compiled(torch.zeros((2,) * rank)).flatten()[0].item() == 2
     assert counter.frame_count == 3
     assert caplog.text.count("hit config.recompile_limit (3)") == 1
     strict = torch.compile(lambda x: x + x.shape[0], backend=counter, recompile_limit=1, fullgraph=True)
@@ -771,8 +771,6 @@ def test_backends_get_what_they_are_set_to():
     torch.compile(lambda x: x + 1, backend=backend, options={"a": 1})(torch.ones(1))
     torch.compile(lambda x: x + 1, backend=backend, mode="max-autotune")(torch.ones(1))
     assert seen == [{"options": {"a": 1}}, {"mode": "max-autotune"}]
-    with pytest.raises(NotImplementedError, match="dynamic=True"):
-        torch.compile(lambda x: x + 1, backend=backend, dynamic=True)
 
 
 def test_the_compiled_function_runs_in_the_place_of_the_program():

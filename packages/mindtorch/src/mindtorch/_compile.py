@@ -58,7 +58,7 @@ def compile(
         When there is no backend of that name.
     NotImplementedError
         When there are `shapes_spec`: calls are not compared with them. When the backend is a function, for
-        ``dynamic=True``: a graph serves one size, and for `isolate_recompiles`.
+        `isolate_recompiles`.
     RuntimeError
         For a mode that does not exist, an option that does not exist or has another type, or a mode together with
         options.
@@ -99,14 +99,11 @@ def _compiler_of(found: Any, settings: dict[str, Any], others: dict[str, Any]) -
 
 
 def _capture_settings(settings: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
-    if settings["dynamic"]:
-        raise refusal(
-            "torch.compile(dynamic=True) with a function of a graph", "A graph serves one size of its inputs."
-        )
     if others["isolate_recompiles"]:
         raise refusal("torch.compile(isolate_recompiles=True)", "Leave it out: limits count for each program.")
     given = {key: settings[key] for key in ("mode", "options") if settings[key]}
-    return {"fullgraph": settings["fullgraph"], "recompile_limit": others["recompile_limit"], **given}
+    taken = {name: settings[name] for name in ("fullgraph", "dynamic")}
+    return {**taken, "recompile_limit": others["recompile_limit"], **given}
 
 
 def _check_shapes(dynamic: bool | None, shapes_spec: Any) -> None:

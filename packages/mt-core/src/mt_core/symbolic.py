@@ -8,13 +8,17 @@ example and remembers that the answer has been relied on (a guard), or refuses. 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 __all__ = [
     "SYMBOLIC", "SymBool", "SymFloat", "SymInt", "at_least_one", "has_symbols", "is_symbolic", "plain", "plain_sizes",
     "product", "quotient",
 ]  # fmt: skip
+
+
+#: Class of a symbolic number -> what `isinstance` is to take it for; set where programs are run that know no symbols.
+class_asked: Callable[[type], type] | None = None
 
 
 class _Symbolic:
@@ -32,6 +36,11 @@ class _Symbolic:
 
     def __init__(self, node: Any) -> None:
         self.node = node
+
+    @property
+    def __class__(self) -> Any:
+        # `isinstance` asks for it where the type itself is not the one asked for.
+        return type(self) if class_asked is None else class_asked(type(self))
 
     def __repr__(self) -> str:
         return str(self.node)

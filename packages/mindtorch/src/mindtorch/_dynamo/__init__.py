@@ -17,9 +17,12 @@ from . import exc as exc
 from .backends.registry import list_backends as list_backends
 from .backends.registry import lookup_backend as lookup_backend
 from .backends.registry import register_backend as register_backend
+from .decorators import mark_dynamic as mark_dynamic
+from .decorators import mark_static as mark_static
+from .decorators import maybe_mark_dynamic as maybe_mark_dynamic
 
 __getattr__, __dir__ = lazy_submodules(
-    __name__, "_trace_wrapped_higher_order_op backends config convert_frame eval_frame guards testing utils"
+    __name__, "_trace_wrapped_higher_order_op backends config convert_frame decorators eval_frame guards testing utils"
 )
 
 export = _unsupported.unsupported_function("torch._dynamo.export", "Use torch.compile with a function of a graph.")
@@ -42,26 +45,6 @@ def graph_break(msg: str = "") -> None:
     """
     if is_compiling():
         raise exc.GraphBreak(f"calls torch._dynamo.graph_break(){f': {msg}' if msg else ''}")
-
-
-def mark_dynamic(
-    t: Any,
-    index: Any,
-    *,
-    hint_override: int | None = None,
-    min: int | None = None,
-    max: int | None = None,
-    specialize_on: list[Any] | None = None,
-) -> None:
-    """A hint that a dimension varies between calls: a program is captured for each size all the same."""
-
-
-def mark_static(t: Any, index: Any = None) -> None:
-    """A hint that a dimension stays the same: a program is captured for each size that comes."""
-
-
-def maybe_mark_dynamic(t: Any, index: Any) -> None:
-    """A hint that a dimension may vary: a program is captured for each size all the same."""
 
 
 def optimize(

@@ -21,6 +21,7 @@ from . import config
 from .convert_frame import Arguments, Captured, autocast_facts, capture
 from .exc import BackendCompilerFailed, FailOnRecompileLimitHit, GraphBreak, RecompileError, Unsupported
 from .guards import ProgramState
+from .sizes import SizeHistory, Symbols, free_sizes
 from .utils import counters
 
 __all__ = ["CapturedProgram", "CompiledOnce", "OptimizedModule", "thread_facts"]
@@ -35,6 +36,10 @@ class _Entry:
         self, state: ProgramState, captured: Captured | None = None, compiled: Callable[..., Any] | None = None
     ) -> None:
         self.state, self.captured, self.compiled = state, captured, compiled
+
+    def serves(self, arguments: Arguments) -> bool:
+        """Whether the arguments of a call are such as the graph is for."""
+        return self.captured is None or self.captured.serves(arguments)
 
 
 class CapturedProgram:
@@ -51,6 +56,9 @@ class CapturedProgram:
         Raise `Unsupported` where there is no graph; without, the program runs as it is then.
     recompile_limit
         How often it is captured; ``config.recompile_limit`` by default.
+    dynamic
+        Whether a graph is to serve calls of other sizes: as far as the program lets them vary, never but where they are
+        marked, or (None) those that have differed between captures.
     settings
         Arguments of the backend.
     """
@@ -61,14 +69,17 @@ class CapturedProgram:
         backend: Callable[..., Any],
         fullgraph: bool = False,
         recompile_limit: int | None = None,
+        dynamic: bool | None = None,
         **settings: Any,
     ) -> None:
         self.program, self.backend, self.fullgraph = program, backend, fullgraph
-        self.recompile_limit, self.settings = recompile_limit, settings
+        self.recompile_limit, self.dynamic, self.settings = recompile_limit, dynamic, settings
         self._forget()
 
     def _forget(self) -> None:
         self._entries: dict[Any, list[_Entry]] = {}
+        self._open_entries: dict[Any, list[_Entry]] = {}
+        self._history = SizeHistory()
         self._count = 0
         self._said_limit = False
         self._resets_seen = _resets.count
@@ -88,11 +99,11 @@ class CapturedProgram:
         if self._resets_seen != _resets.count:
             self._forget()
         arguments = Arguments(args, kwargs)
-        key = (arguments.key, *thread_facts())
-        entry = self._entry_for(key)
+        facts = thread_facts()
+        entry = self._entry_for(arguments, facts)
         if entry is None:
             with self._lock:
-                entry = self._entry_for(key) or self._new_entry(key, arguments)
+                entry = self._entry_for(arguments, facts) or self._new_entry(arguments, facts)
         if entry is None or entry.compiled is None or entry.captured is None:
             return self.program(*args, **kwargs)
         return _run(entry.captured, entry.compiled, arguments)
@@ -102,21 +113,30 @@ class CapturedProgram:
             return True
         return bool(entered_modes and tls.function_modes) or bool(tls.include & ~AUTOCAST)
 
-    def _entry_for(self, key: Any) -> _Entry | None:
-        return next((entry for entry in self._entries.get(key, ()) if entry.state.holds()), None)
+    def _entry_for(self, arguments: Arguments, facts: Any) -> _Entry | None:
+        entries = self._entries.get((arguments.key, *facts), ())
+        found = next((entry for entry in entries if entry.serves(arguments) and entry.state.holds()), None)
+        if found is None and self._open_entries:
+            entries = self._open_entries.get((arguments.open_key, *facts), ())
+            found = next((entry for entry in entries if entry.serves(arguments) and entry.state.holds()), None)
+        return found
 
     # Capturing
 
-    def _new_entry(self, key: Any, arguments: Arguments) -> _Entry | None:
-        if self._count and not self._may_recompile(key):
+    def _new_entry(self, arguments: Arguments, facts: Any) -> _Entry | None:
+        if self._count and not self._may_recompile(arguments, facts):
             return None
         self._count += 1
+        self._history.note(arguments.tensors)
         entry = self._captured_entry(arguments)
-        self._entries.setdefault(key, []).append(entry)
+        if entry.captured is not None and entry.captured.symbols is not None:
+            self._open_entries.setdefault((arguments.open_key, *facts), []).append(entry)
+        else:
+            self._entries.setdefault((arguments.key, *facts), []).append(entry)
         return entry
 
-    def _may_recompile(self, key: Any) -> bool:
-        reason = self._why_again(key)
+    def _may_recompile(self, arguments: Arguments, facts: Any) -> bool:
+        reason = self._why_again(arguments, facts)
         if config.error_on_recompile or stance.name == "fail_on_recompile":
             raise RecompileError(f"{self._name()} would be captured again, since {reason}")
         if stance.name == "eager_on_recompile":
@@ -135,8 +155,10 @@ class CapturedProgram:
             _logging.dynamo.warning(text)
         return False
 
-    def _why_again(self, key: Any) -> str:
-        for entry in self._entries.get(key, ()):
+    def _why_again(self, arguments: Arguments, facts: Any) -> str:
+        known = self._open_entries.get((arguments.open_key, *facts), ()) if self._open_entries else ()
+        serving = [entry for entry in known if entry.serves(arguments)]
+        for entry in (*self._entries.get((arguments.key, *facts), ()), *serving):
             changed = entry.state.first_difference()
             if changed is not None:
                 return f"{changed} has changed"
@@ -149,18 +171,28 @@ class CapturedProgram:
         )
 
     def _captured_entry(self, arguments: Arguments) -> _Entry:
+        symbols = free_sizes(arguments, self.dynamic, self._history)
+        if symbols is not None and not symbols.is_asked_for:
+            try:
+                return self._of_capture(arguments, ProgramState(), symbols)
+            except GraphBreak as stop:
+                _logging.artifact("graph_breaks", "%s is captured for one size, since %s", self._name(), stop)
+                symbols = None
         state = ProgramState()
         try:
-            captured = capture(self.program, arguments, state)
+            return self._of_capture(arguments, state, symbols)
         except GraphBreak as stop:
             self._say_break(stop)
             return _Entry(state)
+
+    def _of_capture(self, arguments: Arguments, state: ProgramState, symbols: Symbols | None) -> _Entry:
+        captured = capture(self.program, arguments, state, symbols)
         if not captured.operators:
             return _Entry(state)
         counters["stats"]["calls_captured"] += captured.operators
         counters["stats"]["unique_graphs"] += 1
         _logging.artifact("graph_code", "TRACED GRAPH\n%s", captured.graph_module.code)
-        return _Entry(state, captured, self._compiled(captured, captured.tensors_for(arguments.tensors)))
+        return _Entry(state, captured, self._compiled(captured, captured.examples(arguments)))
 
     def _say_break(self, stop: GraphBreak) -> None:
         reason = str(stop)
@@ -185,7 +217,7 @@ class CapturedProgram:
 
 
 def _run(captured: Captured, compiled: Callable[..., Any], arguments: Arguments) -> Any:
-    outputs = compiled(*captured.tensors_for(arguments.tensors))
+    outputs = compiled(*captured.values_for(arguments))
     return captured.outputs.filled(outputs, arguments.tensors)
 
 

@@ -180,9 +180,14 @@ def _history(tensor: Tensor) -> Any:
 
 def tensor_facts(tensor: Tensor) -> tuple[Any, ...]:
     """What is part of a graph's meaning of each tensor that it is given, its elements apart."""
+    return tuple(tensor.shape), tuple(tensor.stride()), *facts_besides_layout(tensor)
+
+
+def facts_besides_layout(tensor: Tensor) -> tuple[Any, ...]:
+    """The same without sizes and strides."""
     return (
-        type(tensor), tuple(tensor.shape), tensor.dtype, tensor.device, tuple(tensor.stride()), tensor.requires_grad,
-        tensor.is_leaf, tensor.is_conj(), tensor.is_neg(), tensor.is_inference(), tensor.layout, _grad_facts(tensor),
+        type(tensor), tensor.dtype, tensor.device, tensor.requires_grad, tensor.is_leaf, tensor.is_conj(),
+        tensor.is_neg(), tensor.is_inference(), tensor.layout, tensor._base is None, _grad_facts(tensor),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import re
 from collections.abc import Callable, Iterator
@@ -12,15 +13,18 @@ import mt_core
 from mt_core import Tensor, formats
 from mt_core.autograd_state import is_grad_enabled
 from mt_core.overrides import TorchFunctionMode
+from mt_core.symbolic import SYMBOLIC
 from mt_nn.parameter import Buffer, Parameter
 
 from .._C import _set_grad_enabled
 from .._capturing import program_stack
+from ..fx.experimental._symbolic_slots import SymbolicSlots
 from ..fx.graph import Graph
 from ..fx.node import Node
-from ..fx.proxy import GraphAppendingTracer
+from ..fx.proxy import GraphAppendingTracer, Proxy
 from .exc import GraphBreak
 from .guards import ProgramState
+from .sizes import Symbols
 
 __all__ = ["CONSTANTS", "GraphInput", "Recorder"]
 
@@ -28,10 +32,10 @@ __all__ = ["CONSTANTS", "GraphInput", "Recorder"]
 _READERS = frozenset(
     "item tolist numpy __bool__ __int__ __float__ __index__ __complex__ __array__ __dlpack__ data_ptr storage "
     "untyped_storage _typed_storage __contains__ __repr__ __str__ __format__ __deepcopy__ __reduce_ex__ share_memory_ "
-    "is_nonzero equal allclose register_hook register_post_accumulate_grad_hook retain_grad".split()
+    "is_nonzero equal allclose _is_view register_hook register_post_accumulate_grad_hook retain_grad".split()
 )
 #: Properties whose answers are no part of a tensor's layout, and that a graph cannot answer again.
-_READ_PROPERTIES = frozenset("grad_fn _version _grad_fn _backward_hooks names is_shared".split())
+_READ_PROPERTIES = frozenset("grad_fn _base _version _grad_fn _backward_hooks names is_shared".split())
 _INFIX = {
     **{n: getattr(operator, n) for n in "add sub mul truediv floordiv matmul pow mod neg lt le gt ge eq ne".split()},
     "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
@@ -51,12 +55,26 @@ CONSTANTS = (
 
 
 class GraphInput:
-    """A tensor that a graph is given: an argument of the program, by its number, or one that the program holds."""
+    """What a graph is given: an argument of the program, by its number, a tensor that it holds, or a number.
 
-    __slots__ = ("argument", "tensor")
+    Attributes
+    ----------
+    example
+        What a backend is given in its place; None for that which it is.
+    """
 
-    def __init__(self, argument: int | None, tensor: Tensor) -> None:
-        self.argument, self.tensor = argument, tensor
+    __slots__ = ("argument", "example", "read", "tensor")
+
+    def __init__(
+        self, argument: int | None, tensor: Tensor | None, read: Callable[..., int] | None = None, example: Any = None
+    ) -> None:
+        self.argument, self.tensor, self.read, self.example = argument, tensor, read, example
+
+    def of(self, tensors: list[Tensor], integers: list[int]) -> Any:
+        """What it is for the tensors and integers of a call."""
+        if self.read is not None:
+            return self.read(tensors, integers)
+        return self.tensor if self.argument is None else tensors[self.argument]
 
 
 class Recorder(TorchFunctionMode):
@@ -68,19 +86,30 @@ class Recorder(TorchFunctionMode):
         Makes fakes, and is entered while the program runs.
     state
         Knows the tensors that the program holds.
+    symbols
+        The sizes that vary; None where all are numbers.
     """
 
-    def __init__(self, fake_mode: Any, state: ProgramState, paused: Callable[[], Any]) -> None:
+    def __init__(
+        self, fake_mode: Any, state: ProgramState, paused: Callable[[], Any], symbols: Symbols | None = None
+    ) -> None:
         self.graph = Graph()
-        self.inputs: list[GraphInput] = []
+        self._tracer = GraphAppendingTracer(self.graph)
+        self._inputs: dict[Node, GraphInput] = {}
+        self._symbols = symbols
+        self._symbol_inputs: dict[Any, Node] = {}
+        self._numbers = None if symbols is None else self._watched_numbers(symbols)
+        self._is_quiet = False
         self.operators = 0
         #: Why the capture has ended, also where the program has caught the exception that said so.
         self.reason: str | None = None
         self._fake_mode, self._state, self._paused = fake_mode, state, paused
-        self._tracer = GraphAppendingTracer(self.graph)
         self._nodes: dict[int, Node] = {}
         self._kept: list[Any] = []  # what has a node stays, so that no id is given again
         self._last_input: Node | None = None
+        self._guarded: set[int] = set()
+        #: Argument -> its offset, of those of which the program asked for it.
+        self.offsets: dict[int, int] = {}
         self._arguments: dict[int, tuple[int, str, Tensor]] = {}
         self._fakes: dict[int, Any] = {}
         self._originals: dict[int, Tensor] = {}
@@ -92,7 +121,20 @@ class Recorder(TorchFunctionMode):
     def argument(self, number: int, tensor: Tensor, source: str) -> Any:
         """The fake that the program is given for an argument."""
         self._arguments.setdefault(id(tensor), (number, source, tensor))
-        return self._fake_of(tensor)
+        with self._silence():
+            fake = self._fake_of(tensor)
+            if self._symbols is not None and self._numbers is not None:
+                for symbol in self._symbols.symbols_of(fake):
+                    self._numbers.enter(self._symbols.env.wrap(symbol), self._reader(symbol))
+        return fake
+
+    def integer(self, number: int, value: int, source: str) -> Any:
+        """What the program is given for an integer among its arguments."""
+        made: Any = value if self._symbols is None else self._symbols.integer(number, value, source)
+        if self._numbers is not None and made is not value:
+            symbol = made.node._expr
+            self._numbers.enter(made, lambda: Proxy(self._symbol_input(symbol, _name_at(source)), self._tracer))
+        return made
 
     def original(self, fake: Any) -> Tensor | None:
         """The tensor that a fake stands for, where it stands for one from outside."""
@@ -101,12 +143,18 @@ class Recorder(TorchFunctionMode):
     def _fake_of(self, tensor: Tensor) -> Any:
         fake = self._fakes.get(id(tensor))
         if fake is None:
-            fake = self._fakes[id(tensor)] = self._fake_mode.from_tensor(tensor)
+            fake = self._fakes[id(tensor)] = self._made(tensor)
             if tensor.is_leaf and tensor.grad is not None:
-                fake.grad = self._fake_mode.from_tensor(tensor.grad)
+                fake.grad = self._fake_mode.from_tensor(tensor.grad, static_shapes=True)
             self._kept += [tensor, fake]
             self._originals[id(fake)] = tensor
         return fake
+
+    def _made(self, tensor: Tensor) -> Any:
+        if self._symbols is None or id(tensor) not in self._arguments:
+            return self._fake_mode.from_tensor(tensor, static_shapes=True)
+        number, source, _ = self._arguments[id(tensor)]
+        return self._symbols.fake(self._fake_mode, number, tensor, source)
 
     def _outside(self, tensor: Tensor) -> tuple[int | None, str]:
         """The argument's number and the source of a tensor from outside."""
@@ -121,15 +169,98 @@ class Recorder(TorchFunctionMode):
         number, source = self._outside(tensor)
         if type(tensor) not in (Tensor, Parameter, Buffer):
             raise GraphBreak(f"{source} is a {type(tensor).__name__}, a subclass of Tensor")
-        target = self._fresh(re.sub(r"_+", "_", re.sub(r"\W", "_", source)))
-        with self._inserting_inputs():
-            node = self.graph.placeholder(target)
-        self._last_input = node
-        if number is None:
-            self._state.needs_layout_of(tensor, source)
-        self.inputs.append(GraphInput(number, tensor))
+        if number is not None and self._symbols is not None:
+            for symbol in self._symbols.symbols_of(self._fake_of(tensor)):
+                self._symbol_input(symbol)
+        node = self._placeholder(_name_at(source), GraphInput(number, tensor))
+        self._guard_layout(tensor)
         self._bind(self._fake_of(tensor), node)
         return node
+
+    def _placeholder(self, target: str, given: GraphInput) -> Node:
+        kind = type(given.example if given.tensor is None else given.tensor)
+        with self._inserting_inputs():
+            node = self.graph.placeholder(self._fresh(target), type_expr=kind)
+        self._last_input = node
+        self._inputs[node] = given
+        return node
+
+    @property
+    def inputs(self) -> list[GraphInput]:
+        """What the graph is given, in the order of its placeholders."""
+        return [self._inputs[node] for node in self.graph.nodes if node.op == "placeholder"]
+
+    # Numbers
+
+    def _watched_numbers(self, symbols: Symbols) -> SymbolicSlots:
+        """Write what the program, and no operator of it, computes of symbols."""
+        slots = SymbolicSlots(self._tracer)
+
+        def watcher(function: Any, args: tuple[Any, ...], made: Any) -> None:
+            if not self._is_quiet:
+                with self._silence():
+                    slots.note(function, args, made)
+
+        symbols.env.watcher = watcher
+        return slots
+
+    @contextlib.contextmanager
+    def _silence(self) -> Iterator[None]:
+        """Inside of it, what is computed of symbols is no part of the program, and no call is looked at."""
+        before, self._is_quiet = self._is_quiet, True
+        try:
+            if before:
+                yield
+            else:
+                with self._paused():
+                    yield
+        finally:
+            self._is_quiet = before
+
+    def _reader(self, symbol: Any) -> Callable[[], Proxy]:
+        """What makes the input of a symbol, beside those of the other symbols of its tensor."""
+
+        def read() -> Proxy:
+            assert self._symbols is not None
+            owner = self._symbols.readers[symbol][1]
+            tensor = next(tensor for number, _, tensor in self._arguments.values() if number == owner)
+            for other in self._symbols.symbols_of(self._fake_of(tensor)):
+                self._symbol_input(other)
+            return Proxy(self._symbol_inputs[symbol], self._tracer)
+
+        return read
+
+    def _symbol_input(self, symbol: Any, name: str | None = None) -> Node:
+        node = self._symbol_inputs.get(symbol)
+        if node is None:
+            assert self._symbols is not None
+            example = self._symbols.env.wrap(symbol)
+            given = GraphInput(None, None, self._symbols.read(symbol), example)
+            node = self._symbol_inputs[symbol] = self._placeholder(name or str(symbol), given)
+            node.meta["example_value"] = example
+        return node
+
+    def _number_of(self, value: Any) -> Any:
+        """The step that computes a symbolic number; the number itself where it is constant."""
+        if self._numbers is None:
+            raise GraphBreak(f"uses {value}, a symbolic number from outside")
+        with self._silence():
+            found = self._numbers.proxy_of(value)
+        return found.node if isinstance(found, Proxy) else found
+
+    def _remove_unused_numbers(self) -> None:
+        if self._numbers is None or self._symbols is None:
+            return
+        with self._silence():
+            self._numbers.erase_unused()
+        given = {given.argument for given in self._inputs.values()}
+        for symbol, node in self._symbol_inputs.items():
+            is_free = self._symbols.env.replace(symbol) == symbol
+            if not node.users and not (is_free and self._symbols.readers[symbol][1] in given - {None}):
+                self.graph.erase_node(node)
+        for node in self.graph.nodes:
+            if "val" in node.meta:
+                node.meta["example_value"] = node.meta.pop("val")
 
     def _fresh(self, target: str) -> str:
         """A name for an input that no other one has."""
@@ -184,7 +315,9 @@ class Recorder(TorchFunctionMode):
     def finish(self, outputs: list[Any]) -> None:
         """End the graph with its outputs, tensors of the program."""
         self._sync_grad_mode()
-        self.graph.output(tuple(self.node_of(output) for output in outputs))
+        found = tuple(self._number_of(o) if isinstance(o, SYMBOLIC) else self.node_of(o) for o in outputs)
+        self.graph.output(found)
+        self._remove_unused_numbers()
 
     # Autocast
 
@@ -210,7 +343,7 @@ class Recorder(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         try:
-            with self._paused():
+            with self._silence():
                 return self._call(func, tuple(args), kwargs or {})
         except GraphBreak as stop:
             self.reason = self.reason or str(stop)
@@ -221,6 +354,8 @@ class Recorder(TorchFunctionMode):
         result = func(*self._faked(args), **self._faked(kwargs))
         tensors = list(_tensors_in(result))
         if result is not None and not tensors:
+            if _name_of(func) == "storage_offset":
+                self._note_offset(args[0])
             return self._constant(func, result)
         fresh = {id(t) for t in tensors if not self._is_known(t)}
         if tensors and not fresh and _is_question(func):
@@ -228,6 +363,12 @@ class Recorder(TorchFunctionMode):
         node = self._recorded(func, args, kwargs)
         self._bind_result(result, node, fresh)
         return result
+
+    def _note_offset(self, tensor: Tensor) -> None:
+        """Offsets of arguments are compared where they count: views of one tensor are often given one after another."""
+        original = self._originals.get(id(tensor))
+        if original is not None and id(original) in self._arguments:
+            self.offsets[self._arguments[id(original)][0]] = original.storage_offset()
 
     def _is_known(self, tensor: Tensor) -> bool:
         return id(tensor) in self._nodes or id(tensor) in self._originals
@@ -256,13 +397,20 @@ class Recorder(TorchFunctionMode):
         return value
 
     def _seen(self, tensor: Tensor) -> Any:
-        self._outside(tensor)
+        self._guard_layout(tensor)
         return self._fake_of(tensor)
+
+    def _guard_layout(self, tensor: Tensor) -> None:
+        """What is asked of a tensor that the program holds is compared at each call, be it an input or not."""
+        number, source = self._outside(tensor)
+        if number is None and id(tensor) not in self._guarded:
+            self._guarded.add(id(tensor))
+            self._state.needs_layout_of(tensor, source)
 
     def _constant(self, func: Any, result: Any) -> Any:
         """The answer of a question, which the graph takes for granted."""
         for part in _parts(result):
-            if not isinstance(part, CONSTANTS):
+            if not isinstance(part, (*CONSTANTS, *SYMBOLIC)):
                 raise GraphBreak(f"{_name_of(func)} gives a {type(part).__name__}")
         return result
 
@@ -280,6 +428,8 @@ class Recorder(TorchFunctionMode):
     def _argument(self, value: Any) -> Any:
         if isinstance(value, Tensor):
             return self.node_of(value)
+        if isinstance(value, SYMBOLIC):
+            return self._number_of(value)
         if isinstance(value, tuple) and not hasattr(value, "_fields"):
             return tuple(self._argument(item) for item in value)
         if isinstance(value, list):
@@ -312,6 +462,11 @@ def _parts(value: Any) -> Iterator[Any]:
             yield from _parts(item)
     else:
         yield value
+
+
+def _name_at(source: str) -> str:
+    """The name of an input that is read at a place."""
+    return re.sub(r"_+", "_", re.sub(r"\W", "_", source))
 
 
 # What a function is

@@ -25,6 +25,8 @@ __all__ = ["Watcher", "breaking_functions"]
 _IMPURE_MODULES = frozenset({"time", "random", "_random", "secrets", "uuid", "subprocess", "socket", "select"})
 _IMPURE_BUILTINS = frozenset({"print", "input", "open", "breakpoint"})
 _IMPURE_CLASSES = frozenset({"Random", "SystemRandom"})
+#: Where symbols are computed with and compared.
+_SYMBOLIC = f"{__package__.rpartition('.')[0]}.fx.experimental.sym_node"
 _READS_ENVIRONMENT = type(os.environ).__getitem__.__code__
 
 
@@ -69,6 +71,8 @@ class Watcher:
         self._followed: dict[CodeType, Callable[[FrameType], None]] = {}
         self._known: set[CodeType] = set()
         self._breaking = breaking_functions()
+        #: The frame that computes with symbols, where there is one: what it calls is no part of the program.
+        self._computing: FrameType | None = None
         #: A reason that was found where raising is not possible: the profiler's caller may swallow exceptions.
         self.reason: str | None = None
 
@@ -93,11 +97,18 @@ class Watcher:
 
     def paused(self) -> _Paused:
         """Context manager: what is called within is an operator's own."""
-        return _Paused(self._look)
+        return _Paused()
 
     def _look(self, frame: FrameType, event: str, arg: Any) -> None:
+        if self._computing is not None:
+            if event == "return" and frame is self._computing:
+                self._computing = None
+            return
         if event == "call":
-            self._call(frame)
+            if frame.f_globals.get("__name__") == _SYMBOLIC:
+                self._computing = frame
+            else:
+                self._call(frame)
         elif event == "c_call":
             self._builtin(arg)
 
@@ -135,13 +146,11 @@ class Watcher:
 
 
 class _Paused:
-    __slots__ = ("_look",)
-
-    def __init__(self, look: Any) -> None:
-        self._look = look
+    __slots__ = ("_previous",)
 
     def __enter__(self) -> None:
+        self._previous = sys.getprofile()
         sys.setprofile(None)
 
     def __exit__(self, *exc_info: object) -> None:
-        sys.setprofile(self._look)
+        sys.setprofile(self._previous)
