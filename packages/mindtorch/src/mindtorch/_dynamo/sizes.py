@@ -17,6 +17,12 @@ from mt_core.symbolic import SymInt, has_symbols
 
 from .._capturing import is_compiling, is_exporting, is_library
 from .._sources import ConstantSource
+from ..fx.experimental._symbolic_contexts import (
+    DimDynamic,
+    RelaxedUnspecConstraint,
+    StatelessSymbolicContext,
+    StrictMinMaxConstraint,
+)
 from . import config
 
 if TYPE_CHECKING:
@@ -126,7 +132,7 @@ class Symbols:
     """
 
     def __init__(self, wanted: list[list[_Wish | None] | None], numbers: set[int], is_asked_for: bool) -> None:
-        from ..fx.experimental.symbolic_shapes import ShapeEnv  # late: with sympy
+        from ..fx.experimental.symbolic_shapes import ShapeEnv  # late: it needs sympy
 
         symbolic.class_asked = _class_asked
         self.env = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
@@ -161,8 +167,6 @@ class Symbols:
         """What the program is given for an integer among the arguments."""
         if number not in self._numbers:
             return value
-        from ..fx.experimental.symbolic_shapes import DimDynamic  # late: with sympy
-
         made = self.env.create_unspecified_symint_and_symbol(value, ConstantSource(source), DimDynamic.DYNAMIC)
         self._placed.append((f"n[{number}]", source, made, None))
         self.readers.setdefault(made.node._expr, (f"n[{number}]", None))
@@ -253,14 +257,7 @@ def _covers(captured: Any, given: Any) -> bool:
 
 
 def _context(wanted: list[_Wish | None]) -> Any:
-    from ..fx.experimental.symbolic_shapes import (  # late: with sympy
-        DimDynamic,
-        RelaxedUnspecConstraint,
-        StatelessSymbolicContext,
-        StrictMinMaxConstraint,
-        ValueRanges,
-        int_oo,
-    )
+    from ..fx.experimental.symbolic_shapes import ValueRanges, int_oo  # late: they need sympy
 
     how: list[DimDynamic] = []
     constraints: list[Any] = []
