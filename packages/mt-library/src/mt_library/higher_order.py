@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterable
+from threading import get_ident
 from typing import Any
 
 from mt_core import Tensor
-from mt_core.keys import AUTOGRAD, FUNCTIONALIZE, PYTHON
+from mt_core.keys import AUTOGRAD, FUNCTIONALIZE, PYTHON, TRACING
 from mt_core.overrides import handle_torch_function, has_torch_function
 from mt_core.python_dispatch import handlers_among, refresh_modes
 from mt_core.pytree import tree_leaves
@@ -16,12 +17,15 @@ from mt_core.transforms.interpreters import innermost, outside
 
 from .dispatch_keys import key_of_device_type
 
-__all__ = ["HIGHER_ORDER", "HigherOrderOperator"]
+__all__ = ["HIGHER_ORDER", "HigherOrderOperator", "recorders"]
 
 Callee = Callable[..., Any]
 
 #: The operators that there are, by name: ``torch.ops.higher_order``.
 HIGHER_ORDER: dict[str, HigherOrderOperator] = {}
+
+#: Thread -> what is called in the place of operators where the key ``TRACING`` is not left out.
+recorders: dict[int, Callee] = {}
 
 _IMPLICIT, _EXPLICIT = "CompositeImplicitAutograd", "CompositeExplicitAutograd"
 
@@ -51,6 +55,8 @@ class HigherOrderOperator(abc.ABC):
 
     @abc.abstractmethod
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if recorders and not tls.exclude & TRACING and (recorder := recorders.get(get_ident())) is not None:
+            return recorder(self, args, kwargs)
         leaves = tree_leaves((args, kwargs))
         if has_torch_function(leaves):
             return handle_torch_function(self, leaves, *args, **kwargs)

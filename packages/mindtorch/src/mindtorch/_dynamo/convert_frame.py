@@ -305,7 +305,7 @@ class Captured:
     def __init__(
         self, recorder: Recorder, outputs: Outputs, state: ProgramState, symbols: Symbols | None = None
     ) -> None:
-        self.graph_module = GraphModule(Module(), recorder.graph)
+        self.graph_module = GraphModule(recorder.root, recorder.graph)
         self.inputs: list[GraphInput] = recorder.inputs
         self.outputs, self.state = outputs, state
         self.operators, self.symbols = recorder.operators, symbols
@@ -367,7 +367,7 @@ def capture(
     sources = arguments.sources(names)
     _note_roots(program, arguments, sources, state)
     watcher = Watcher(state)
-    recorder = Recorder(fake_mode, state, watcher.paused, symbols)
+    recorder = Recorder(fake_mode, state, watcher, symbols)
     watcher.follow(autocast.__enter__, autocast.__exit__, recorder)
     fakes = _Fakes(recorder, arguments, sources, arguments.integer_sources(names))
     args, kwargs = fakes.of(arguments.args), fakes.of(arguments.kwargs)

@@ -14,10 +14,17 @@ from mt_core import Tensor, formats
 from mt_core.autograd_state import is_grad_enabled
 from mt_core.overrides import TorchFunctionMode
 from mt_core.symbolic import SYMBOLIC
+from mt_library.higher_order import HigherOrderOperator
+from mt_nn import Module
 from mt_nn.parameter import Buffer, Parameter
 
 from .._C import _set_grad_enabled
 from .._capturing import program_stack
+from .._higher_order_ops._branches import Branching, bound_arguments
+from .._higher_order_ops.cond import cond_op
+from .._higher_order_ops.map import map_impl
+from .._higher_order_ops.scan import scan_op
+from .._higher_order_ops.while_loop import while_loop_op
 from ..fx.experimental._symbolic_slots import SymbolicSlots
 from ..fx.graph import Graph
 from ..fx.node import Node
@@ -77,7 +84,7 @@ class GraphInput:
         return self.tensor if self.argument is None else tensors[self.argument]
 
 
-class Recorder(TorchFunctionMode):
+class Recorder(Branching, TorchFunctionMode):
     """Function mode: runs what is called on fakes, and notes it in a graph.
 
     Parameters
@@ -90,10 +97,10 @@ class Recorder(TorchFunctionMode):
         The sizes that vary; None where all are numbers.
     """
 
-    def __init__(
-        self, fake_mode: Any, state: ProgramState, paused: Callable[[], Any], symbols: Symbols | None = None
-    ) -> None:
+    def __init__(self, fake_mode: Any, state: ProgramState, watcher: Any, symbols: Symbols | None = None) -> None:
         self.graph = Graph()
+        self._root = Module()
+        self._around, self._free = [], {}
         self._tracer = GraphAppendingTracer(self.graph)
         self._inputs: dict[Node, GraphInput] = {}
         self._symbols = symbols
@@ -103,7 +110,7 @@ class Recorder(TorchFunctionMode):
         self.operators = 0
         #: Why the capture has ended, also where the program has caught the exception that said so.
         self.reason: str | None = None
-        self._fake_mode, self._state, self._paused = fake_mode, state, paused
+        self._fake_mode, self._state, self._watcher, self._paused = fake_mode, state, watcher, watcher.paused
         self._nodes: dict[int, Node] = {}
         self._kept: list[Any] = []  # what has a node stays, so that no id is given again
         self._last_input: Node | None = None
@@ -186,6 +193,11 @@ class Recorder(TorchFunctionMode):
         return node
 
     @property
+    def root(self) -> Module:
+        """Holds the modules of functions of control flow."""
+        return self._root  # type: ignore[no-any-return]
+
+    @property
     def inputs(self) -> list[GraphInput]:
         """What the graph is given, in the order of its placeholders."""
         return [self._inputs[node] for node in self.graph.nodes if node.op == "placeholder"]
@@ -244,6 +256,8 @@ class Recorder(TorchFunctionMode):
         """The step that computes a symbolic number; the number itself where it is constant."""
         if self._numbers is None:
             raise GraphBreak(f"uses {value}, a symbolic number from outside")
+        if self.is_in_branch:
+            raise GraphBreak(f"a function of control flow uses {value}, a size that varies")
         with self._silence():
             found = self._numbers.proxy_of(value)
         return found.node if isinstance(found, Proxy) else found
@@ -294,6 +308,8 @@ class Recorder(TorchFunctionMode):
         node = self._nodes.get(id(fake))
         if node is not None:
             return node
+        if self.is_in_branch:
+            return self._from_outside(fake)
         original = self._originals.get(id(fake)) if self._is_fake(fake) else value
         if original is None:
             raise GraphBreak(f"a tensor of shape {tuple(value.shape)} was made where calls are not seen")
@@ -318,6 +334,33 @@ class Recorder(TorchFunctionMode):
         found = tuple(self._number_of(o) if isinstance(o, SYMBOLIC) else self.node_of(o) for o in outputs)
         self.graph.output(found)
         self._remove_unused_numbers()
+
+    # Functions of control flow
+
+    module_names = {
+        cond_op: ("cond_true", "cond_false"), while_loop_op: ("cond_fn", "body_fn"), scan_op: ("scan_combine_fn",),
+        map_impl: ("map_body",),
+    }  # fmt: skip
+
+    def _node_of_tensor(self, tensor: Tensor) -> Node:
+        return self.node_of(tensor)
+
+    def _bind_tensor(self, tensor: Tensor, node: Node) -> None:
+        self._bind(tensor, node)
+
+    def _refuse_function(self, reason: str) -> Exception:
+        return GraphBreak(reason)
+
+    @contextlib.contextmanager
+    def _resumed(self) -> Iterator[None]:
+        grad, before, tracer = self._grad, self._is_quiet, self._tracer
+        self._is_quiet, self._tracer = False, GraphAppendingTracer(self.graph)
+        try:
+            with self, self._watcher.resumed():
+                yield
+            self._sync_grad_mode()
+        finally:
+            self._grad, self._is_quiet, self._tracer = grad, before, tracer
 
     # Autocast
 
@@ -351,6 +394,10 @@ class Recorder(TorchFunctionMode):
 
     def _call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._refuse(func)
+        if isinstance(func, HigherOrderOperator):
+            self.operators += 1
+            self._sync_grad_mode()
+            return self.control_flow(func, self._faked(bound_arguments(func, args, kwargs)))
         result = func(*self._faked(args), **self._faked(kwargs))
         tensors = list(_tensors_in(result))
         if result is not None and not tensors:

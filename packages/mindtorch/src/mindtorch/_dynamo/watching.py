@@ -95,9 +95,13 @@ class Watcher:
         """Tell a recorder of calls of the two methods of autocast."""
         self._followed = {_code_of(enter): recorder.enter_autocast, _code_of(leave): recorder.exit_autocast}
 
-    def paused(self) -> _Paused:
+    def paused(self) -> _Looking:
         """Context manager: what is called within is an operator's own."""
-        return _Paused()
+        return _Looking(None)
+
+    def resumed(self) -> _Looking:
+        """Context manager: what is called within is the program's again."""
+        return _Looking(self._look)
 
     def _look(self, frame: FrameType, event: str, arg: Any) -> None:
         if self._computing is not None:
@@ -145,12 +149,15 @@ class Watcher:
         raise GraphBreak(reason)
 
 
-class _Paused:
-    __slots__ = ("_previous",)
+class _Looking:
+    __slots__ = ("_look", "_previous")
+
+    def __init__(self, look: Any) -> None:
+        self._look = look
 
     def __enter__(self) -> None:
         self._previous = sys.getprofile()
-        sys.setprofile(None)
+        sys.setprofile(self._look)
 
     def __exit__(self, *exc_info: object) -> None:
         sys.setprofile(self._previous)

@@ -7,8 +7,10 @@ from operator import getitem
 from typing import Any
 
 from mt_core import Tensor, pytree
+from mt_library.higher_order import HigherOrderOperator
 from mt_library.ops import ops
 
+from .._unsupported import refusal
 from ..func import functionalize
 from ..fx import traceback
 from ..fx.experimental.proxy_tensor import make_fx
@@ -44,7 +46,14 @@ def decomposed(
     ----------
     table
         Operator -> function in whose operators it is written.
+
+    Raises
+    ------
+    NotImplementedError
+        For graphs with control flow, whose functions are graphs of their own.
     """
+    if any(isinstance(node.target, HigherOrderOperator) for node in module.graph.nodes):
+        raise refusal("run_decompositions of a program with control flow", "Its functions are not taken apart.")
     module = _with_statistics_as_results(module)
     inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
     is_tensor = [isinstance(node.meta["val"], Tensor) for node in inputs]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from threading import get_ident
 from types import TracebackType
 from typing import Any
 
@@ -16,6 +17,7 @@ from mt_core.dispatch.registry import Overload
 from mt_core.keys import TRACING
 from mt_core.plugins.protocols import CONTRACT
 from mt_core.state import excluding, tls
+from mt_library.higher_order import recorders as operator_recorders
 
 __all__ = ["Recording"]
 
@@ -78,7 +80,10 @@ _layer = _Layer()
 
 
 class Recording:
-    """Context manager: operators that this thread calls are told to ``recorder.note(overload, args, result)``."""
+    """Context manager: operators that this thread calls are told to ``recorder.note(overload, args, result)``.
+
+    Those on functions are left to ``recorder.note_control_flow(operator, args, kwargs)``.
+    """
 
     def __init__(self, recorder: Any) -> None:
         self._recorder = recorder
@@ -87,6 +92,8 @@ class Recording:
         _layer.enter()
         self._before = _recorders.current
         _recorders.current = self._recorder
+        self._told_before = operator_recorders.get(get_ident())
+        operator_recorders[get_ident()] = self._recorder.note_control_flow
         tls.include |= TRACING
         tls.refresh()
 
@@ -94,6 +101,9 @@ class Recording:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         _recorders.current = self._before
+        del operator_recorders[get_ident()]
+        if self._told_before is not None:
+            operator_recorders[get_ident()] = self._told_before
         if self._before is None:
             tls.include &= ~TRACING
             tls.refresh()

@@ -14,6 +14,8 @@ from mt_autograd.function import watchers
 from mt_core import Tensor, pytree
 from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch.registry import Overload
+from mt_core.keys import TRACING
+from mt_core.state import excluding, tls
 from mt_core.symbolic import SYMBOLIC, SymBool, SymFloat, SymInt, is_symbolic, plain
 from mt_core.torch_names import torch_name
 from mt_library.defaults import defaults_left_out
@@ -24,6 +26,11 @@ from .._C import _set_grad_enabled
 from .._capturing import exporting, program_stack
 from .._dynamo.exc import UserError
 from .._dynamo.guards import ProgramState
+from .._higher_order_ops._branches import Branching, bound_arguments
+from .._higher_order_ops.cond import cond_op
+from .._higher_order_ops.map import map_impl
+from .._higher_order_ops.scan import scan_op
+from .._higher_order_ops.while_loop import while_loop_op
 from .._subclasses.fake_tensor import FakeTensorMode, is_fake
 from ..fx.graph import Graph
 from ..fx.node import Node
@@ -48,7 +55,7 @@ _CONSTANTS = (int, float, bool, str, type(None))
 _COMPUTED: dict[type, Any] = {SymInt: SymIntArgument, SymFloat: SymFloatArgument, SymBool: SymBoolArgument}
 
 
-class Traced:
+class Traced(Branching):
     """The graph of a module, and what its inputs and outputs are.
 
     Attributes
@@ -72,6 +79,8 @@ class Traced:
         self.in_spec = in_spec
         self.symbols = symbols
         self.graph = Graph()
+        self._root = Module()
+        self._around, self._free = [], {}
         self.inputs: list[InputSpec] = []
         self.constants: dict[str, Tensor] = {}
         self._nodes: dict[int, Node] = {}
@@ -135,8 +144,49 @@ class Traced:
         self._nodes[id(tensor)] = node
         self._kept.append(tensor)
         node.meta["val"] = tensor
-        if self.symbols is not None:
+        if self.symbols is not None and not self.is_in_branch:
             self.symbols.note_layout(tensor, node)
+
+    # Functions of control flow
+
+    module_names = {
+        cond_op: ("true_graph", "false_graph"), while_loop_op: ("while_loop_cond_graph", "while_loop_body_graph"),
+        scan_op: ("scan_combine_graph",), map_impl: ("body_graph",),
+    }  # fmt: skip
+
+    @property
+    def root(self) -> Module:
+        """Holds the modules of functions of control flow."""
+        return self._root  # type: ignore[no-any-return]
+
+    def note_control_flow(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Add the step of an operator on functions, and give what it gives."""
+        self._follow_grad_mode()
+        with excluding(TRACING):
+            return self.control_flow(operator, bound_arguments(operator, args, kwargs))
+
+    def _node_of_tensor(self, tensor: Tensor) -> Node:
+        return self._node_of(tensor)
+
+    def _bind_tensor(self, tensor: Tensor, node: Node) -> None:
+        node.meta.setdefault("nn_module_stack", dict(self.module_stack))
+        self._bind(tensor, node)
+
+    def _refuse_function(self, reason: str) -> Exception:
+        return UserError(reason)
+
+    @contextlib.contextmanager
+    def _resumed(self) -> Iterator[None]:
+        grad, left_out = self._grad, tls.exclude & TRACING
+        tls.exclude &= ~TRACING
+        tls.refresh()
+        try:
+            yield
+            self._follow_grad_mode()
+        finally:
+            self._grad = grad
+            tls.exclude |= left_out
+            tls.refresh()
 
     # Steps
 
@@ -187,12 +237,16 @@ class Traced:
             return [self._argument(item) for item in value]
         if isinstance(value, dict):
             return {name: self._argument(item) for name, item in value.items()}
+        if is_symbolic(value) and self.is_in_branch:
+            raise UserError(f"a function of control flow uses {value}, a size that varies")
         return self.symbols.node_of(value) if is_symbolic(value) else value
 
     def _node_of(self, tensor: Tensor) -> Node:
         node = self._nodes.get(id(tensor))
         if node is not None:
             return node
+        if self.is_in_branch:
+            return self._from_outside(tensor)
         if id(tensor) in self._attributes:
             target, held = self._attributes[id(tensor)]
             return self._lifted(tensor, target, held)

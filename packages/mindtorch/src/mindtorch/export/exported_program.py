@@ -107,7 +107,7 @@ class ExportedProgram:
         state = {name: tensor for name, tensor in tensors.items() if name not in passing}
         constants = {**traced.constants, **{name: tensors[name] for name in tensors if name in passing}}
         return cls(
-            Module(), traced.graph, traced.signature, state, {}, entries, (args, kwargs),
+            traced.root, traced.graph, traced.signature, state, {}, entries, (args, kwargs),
             constants, verifiers=[TrainingIRVerifier], symbols=traced.symbols,
         )  # fmt: skip
 
