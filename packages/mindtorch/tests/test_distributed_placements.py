@@ -23,13 +23,10 @@ PLACEMENTS: dict[Any, tuple[Any, ...]] = {
     lambda: Partial("avg"): ("Partial(avg)", "P(avg)", False, False, False, True, False),
 }
 UNSUPPORTED = """
-    DeviceMesh init_device_mesh device_mesh.DeviceMesh device_mesh.init_device_mesh
-    tensor.DTensor tensor.distribute_tensor tensor.distribute_module tensor._utils.compute_local_shape_and_global_offset
     fsdp.FSDPModule fsdp.FullyShardedDataParallel fsdp.fully_shard fsdp.CPUOffloadPolicy fsdp.MixedPrecisionPolicy
     fsdp.OffloadPolicy _composable.fsdp.fully_shard
     checkpoint.save checkpoint.load checkpoint.async_save checkpoint.hf_storage.HuggingFaceStorageReader
     checkpoint.hf_storage.HuggingFaceStorageWriter
-    _functional_collectives.all_to_all_single_autograd _functional_collectives.wait_tensor
 """.split()
 
 

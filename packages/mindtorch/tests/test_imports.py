@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "mt_backend_cpu": ("mt_core",),
     "mt_nn": ("mt_core", "mt_autograd"),
     "mt_library": ("mt_core", "mt_autograd"),
-    "mt_distributed": ("mt_core", "mt_autograd", "mt_nn"),
+    "mt_distributed": ("mt_core", "mt_autograd", "mt_nn", "mt_library"),
     "mindtorch": ("mt_core", "mt_autograd", "mt_nn", "mt_library", "mt_distributed"),
 }
 #: What its tests may import beside it: what it stands on, and for kernels the gradients that they must have.

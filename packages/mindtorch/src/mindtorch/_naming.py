@@ -43,6 +43,7 @@ _MODULES = {
     "mt_autograd.api": "torch.autograd",
     "mt_distributed": "torch.distributed.distributed_c10d",
     "mt_distributed.errors": "torch.distributed",
+    "mt_distributed.functional": "torch.distributed._functional_collectives",
     "mt_distributed.rendezvous": "torch.distributed.rendezvous",
     "mt_distributed.grad_bucket": "torch._C._distributed_c10d",
     "mt_distributed.stores.file_store": "torch._C._distributed_c10d",
@@ -86,6 +87,11 @@ _ELSEWHERE = {
         "mindtorch.multiprocessing": "get_all_sharing_strategies get_sharing_strategy set_sharing_strategy",
     },
     "torch.distributed": {"mindtorch.distributed": "is_available"},
+    "torch.distributed.tensor": {
+        "mt_distributed.tensor._api": "DTensor distribute_module distribute_tensor",
+        "mt_distributed.tensor.factories": "empty full ones rand randn zeros",
+    },
+    "torch.distributed.tensor._dtensor_spec": {"mt_distributed.tensor.spec": "DTensorSpec TensorMeta"},
     "torch._C": {
         "mt_core.errors": "_LinAlgError",
         "mt_core.storage": "StorageBase",

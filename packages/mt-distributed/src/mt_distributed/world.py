@@ -1,6 +1,7 @@
 """The process groups of this process: which there are, and who is in them."""
 
 import os
+import threading
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NoReturn
@@ -41,12 +42,37 @@ class Entry:
 
 
 @dataclass
-class _World:
+class State:
+    """The groups of a process, or of a thread that stands for one in tests."""
+
     default_pg: Any = None
     entries: dict[Any, Entry] = field(default_factory=dict)
     lifeline: Lifeline | None = None
     group_count: int = 0
     names: dict[str, Any] = field(default_factory=dict)
+
+
+class _World:
+    """The process's `State`, whose fields it has; in a thread that `mt_distributed.testing` started, that thread's."""
+
+    default_pg: Any
+    entries: dict[Any, Entry]
+    lifeline: Lifeline | None
+    group_count: int
+    names: dict[str, Any]
+
+    def __init__(self) -> None:
+        vars(self).update(_of_process=State(), of_thread=threading.local())
+
+    def _state(self) -> State:
+        own = vars(self)
+        return getattr(own["of_thread"], "state", own["_of_process"])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._state(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._state(), name, value)
 
 
 world = _world = _World()

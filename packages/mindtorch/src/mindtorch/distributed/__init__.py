@@ -17,11 +17,13 @@ def is_available() -> bool:
 
 
 if is_available():
+    from mt_distributed.device_mesh import DeviceMesh as DeviceMesh
+    from mt_distributed.device_mesh import init_device_mesh as init_device_mesh
+
     from ._groups import _coalescing_manager as _coalescing_manager
     from ._groups import _CoalescingManager as _CoalescingManager
     from ._groups import _rank_not_in_group as _rank_not_in_group
-    from .device_mesh import DeviceMesh as DeviceMesh
-    from .device_mesh import init_device_mesh as init_device_mesh
+
 else:
 
     def __getattr__(name: str) -> NoReturn:

@@ -10,14 +10,14 @@ from typing import Any
 from ..backends import Backend, BackendConfig
 from ..process_group import ProcessGroup
 from ..stores import HashStore
-from ..world import Entry, world
+from ..world import Entry, State, world
 from .threads import Hub, ThreadCommunicator
 
 __all__ = ["run_threads"]
 
 
 def run_threads(size: int, function: Callable[..., Any], *args: Any) -> list[Any]:
-    """Call ``function(group, *args)`` in threads, each with a process group of all of them.
+    """Call ``function(group, *args)`` in threads, each with a process group of all of them, which is its default one.
 
     Returns
     -------
@@ -44,14 +44,14 @@ def run_threads(size: int, function: Callable[..., Any], *args: Any) -> list[Any
             description="all threads",
             store=store,
         )
-        world.entries[group] = Entry(list(range(size)), Backend("gloo"), BackendConfig(Backend("gloo")), store, timeout)
+        entry = Entry(list(range(size)), Backend("gloo"), BackendConfig(Backend("gloo")), store, timeout)
+        state = State(default_pg=group, entries={group: entry}, group_count=1, names={"threads": group})
+        vars(world)["of_thread"].state = state
         try:
             results[rank] = function(group, *args)
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that started this one
             errors.append(error)
             hub.failed.set()
-        finally:
-            del world.entries[group]
 
     threads = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
     for thread in threads:

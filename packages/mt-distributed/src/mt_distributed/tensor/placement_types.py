@@ -1,6 +1,7 @@
 """``torch.distributed.tensor.placement_types``: how the ranks of one dimension of a mesh hold a tensor.
 
-These are values: they can be made, compared and asked. Tensors that are placed by them are not supported.
+These are values: they can be made, compared and asked. `mt_distributed.tensor.redistribution` brings tensors
+from one to another.
 """
 
 from __future__ import annotations
@@ -142,3 +143,26 @@ class Partial(Placement):
 
     def __str__(self) -> str:
         return f"P({self._reduce_op})"
+
+
+class _NormPartial(Partial):
+    """Each rank has a norm of its part of a tensor, and the value is the norm of them all.
+
+    Parameters
+    ----------
+    norm_type
+        The exponent; infinite for the largest absolute value.
+    """
+
+    def __init__(self, norm_type: float = 2) -> None:
+        super().__init__({float("inf"): "max", float("-inf"): "min", 1: "sum"}.get(norm_type, "norm"))
+        self.norm_type = norm_type
+
+    def __eq__(self, other: object) -> bool:
+        return self.norm_type == other.norm_type if isinstance(other, _NormPartial) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((_NormPartial, self.norm_type))
+
+    def __repr__(self) -> str:
+        return f"_NormPartial({self.norm_type})"

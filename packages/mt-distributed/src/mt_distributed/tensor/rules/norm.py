@@ -1,0 +1,44 @@
+"""Layers that normalize: what is not normalized over may be split; gradients of weights are sums over the rest."""
+
+from __future__ import annotations
+
+from ..placement_types import Placement, Shard
+from ..strategies import Call, Strategy, rule
+from ._common import SUM, R
+
+
+@rule("native_layer_norm")
+def layer_norm(call: Call) -> list[Strategy]:
+    leading = call.ndim() - len(call.args["normalized_shape"])
+    rest: tuple[Placement, ...] = (R,) * (len(call.tensors) - 1)
+    found = [Strategy((R,) * 3, (R, *rest))]
+    return found + [Strategy((Shard(dim),) * 3, (Shard(dim), *rest)) for dim in range(leading)]
+
+
+@rule("native_layer_norm_backward")
+def layer_norm_backward(call: Call) -> list[Strategy]:
+    leading = call.ndim() - len(call.args["normalized_shape"])
+    rest: tuple[Placement, ...] = (R,) * (len(call.tensors) - 4)
+    found = [Strategy((R,) * 3, (R,) * 4 + rest)]
+    for dim in range(leading):
+        shard = Shard(dim)
+        found.append(Strategy((shard, SUM, SUM), (shard,) * 4 + rest))
+    return found
+
+
+@rule("_fused_rms_norm")
+def rms_norm(call: Call) -> list[Strategy]:
+    leading = call.ndim() - len(call.args["normalized_shape"])
+    rest: tuple[Placement, ...] = (R,) * (len(call.tensors) - 1)
+    found = [Strategy((R,) * 2, (R, *rest))]
+    return found + [Strategy((Shard(dim),) * 2, (Shard(dim), *rest)) for dim in range(leading)]
+
+
+@rule("_fused_rms_norm_backward")
+def rms_norm_backward(call: Call) -> list[Strategy]:
+    leading = call.ndim() - len(call.args["normalized_shape"])
+    rest: tuple[Placement, ...] = (R,) * (len(call.tensors) - 3)
+    found = [Strategy((R,) * 2, (R,) * 3 + rest)]
+    for dim in range(leading):
+        found.append(Strategy((Shard(dim), SUM), (Shard(dim),) * 3 + rest))
+    return found
