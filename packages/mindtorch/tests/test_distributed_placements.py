@@ -77,4 +77,8 @@ def test_what_is_not_supported_says_so(name: str) -> None:
     asked = getattr(importlib.import_module(module.replace("torch", "mindtorch", 1)), own)
     with pytest.raises(NotImplementedError, match=rf"torch\.distributed\.[\w.]*{own} is not supported"):
         asked("cpu", (1,))
-    assert not isinstance(asked, type) or not isinstance(torch.ones(1), asked)
+    if isinstance(asked, type):
+        assert not isinstance(torch.ones(1), asked)
+        assert not hasattr(asked, "from_local")
+        with pytest.raises(NotImplementedError, match=rf"{own}\.from_local is not supported"):
+            asked.from_local()

@@ -23,6 +23,22 @@ def unsupported_function(name: str, remedy: str = "") -> Callable[..., NoReturn]
     return function
 
 
+class _RefusedMember(NotImplementedError, AttributeError):
+    """A refusal by which ``hasattr`` finds that there is no such member."""
+
+
+class _Refused(type):
+    """Of a class that is refused: its members, which are class methods in PyTorch, are refused as well."""
+
+    _refused: tuple[str, str]
+
+    def __getattr__(cls, member: str) -> NoReturn:
+        name, remedy = cls._refused
+        if member.startswith("__"):
+            raise AttributeError(f"type object '{cls.__name__}' has no attribute '{member}'")
+        raise _RefusedMember(*refusal(f"{name}.{member}", remedy).args)
+
+
 def unsupported_class(name: str, remedy: str = "") -> type:
     """A class without instances, for annotations and ``isinstance``; making one raises `refusal`."""
 
@@ -31,7 +47,7 @@ def unsupported_class(name: str, remedy: str = "") -> type:
 
     module, _, own = _own_name(name)
     doc = f"Not supported: there are no instances. {remedy}".rstrip()
-    return type(own, (), {"__new__": __new__, "__doc__": doc, "__module__": module})
+    return _Refused(own, (), {"__new__": __new__, "__doc__": doc, "__module__": module, "_refused": (name, remedy)})
 
 
 def _own_name(name: str) -> tuple[str, str, str]:

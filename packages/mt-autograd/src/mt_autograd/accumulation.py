@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from mt_core.autograd_state import is_grad_enabled
 from mt_core.block import block_of
@@ -113,6 +113,30 @@ def _has_memory_alone(tensor: Tensor, known: int) -> bool:
     return memory_of is not None and _references_of_memory(tensor, memory_of) == _UNSHARED_MEMORY + known
 
 
+class _Alone:
+    """Held by one thread for a variable: handlers of operators may wait for other threads that accumulate, too."""
+
+    #: Number of the variable -> its lock, and how many threads are about to take it or have it.
+    _locks: ClassVar[dict[int, list[Any]]] = {}
+
+    def __init__(self, variable: Tensor) -> None:
+        self._key = id(variable)
+
+    def __enter__(self) -> None:
+        with _lock:
+            entry = self._locks.setdefault(self._key, [threading.RLock(), 0])
+            entry[1] += 1
+        entry[0].acquire()
+
+    def __exit__(self, *exc_info: object) -> None:
+        with _lock:
+            entry = self._locks[self._key]
+            entry[0].release()
+            entry[1] -= 1
+            if not entry[1]:
+                del self._locks[self._key]
+
+
 def accumulate(variable: Tensor, grads: Sequence[Any]) -> None:
     """Add the only item of `grads`, if it is a gradient, to the variable's ``.grad``.
 
@@ -121,7 +145,7 @@ def accumulate(variable: Tensor, grads: Sequence[Any]) -> None:
     """
     if grads[0] is None or not variable._keys & AUTOGRAD:
         return
-    with _lock:
+    with _Alone(variable) if variable._keys & PYTHON else _lock:
         state = variable._autograd
         old = state.grad  # type: ignore[union-attr]
         if old is None:

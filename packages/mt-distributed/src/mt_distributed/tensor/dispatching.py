@@ -67,7 +67,14 @@ def _by_rule(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outputs = [tuple(strategy.outputs[n] for strategy in strategies) for n in range(len(strategies[0].outputs))]
     if metas is not None:
         local_args = _with_local_shape(call.name, local_args, mesh, metas, outputs)
-    result = func(*local_args, **local_kwargs) if mesh.get_coordinate() is not None else _nothing(metas, schema)
+    if mesh.get_coordinate() is None:
+        result = _nothing(metas, schema)
+    elif call.name in ("view", "view.default", "_reshape_alias", "_reshape_alias.default"):
+        # What was brought here may lie in another order than the whole does.
+        result = local_args[0].reshape(local_args[1])
+        moved = moved or not _shares(result, local_args[0])
+    else:
+        result = func(*local_args, **local_kwargs)
     if writes:
         return leaves[at[0]]
     return _wrapped(result, metas, outputs, mesh, _copies(schema, moved, [leaves[place] for place in at]))
@@ -183,6 +190,10 @@ def _nothing(metas: Any, schema: Any) -> Any:
     """What a rank outside of the mesh has of the results."""
     made = [None if meta is None else mt.empty(0, dtype=meta.dtype) for meta in metas or []]
     return made[0] if len(made) == 1 and not schema.returns[0].is_list else made
+
+
+def _shares(one: mt.Tensor, other: mt.Tensor) -> bool:
+    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
 
 
 def _copies(schema: Any, moved: bool, given: Sequence[Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,14 +13,25 @@ from ._api import DTensor, respecified
 from .placement_types import Partial, Placement, Replicate, Shard
 from .spec import DTensorSpec, TensorMeta, sharded_extent
 
-__all__ = ["handler_for", "in_mesh"]
+__all__ = ["handler_for", "in_mesh", "switched"]
 
 Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+class _Switched(threading.local):
+    def __init__(self) -> None:
+        self.handlers: dict[str, Handler] = {}
+
+
+#: What a context manager of this thread has put in the place of rules.
+switched = _Switched()
 
 
 def handler_for(func: Any) -> Handler | None:
     """What carries an operator out otherwise than by a rule alone; None for most."""
     name = str(func)
+    if name in switched.handlers:
+        return switched.handlers[name]
     if name.startswith("aten._foreach_"):
         return _each
     return _HANDLERS.get(name)

@@ -26,6 +26,8 @@ class Strategy:
 
     outputs: tuple[Placement, ...]
     inputs: tuple[Placement | None, ...]
+    #: Which tensor is divided among the ranks, where all have it: a summand of what is a sum to be done.
+    divided: int | None = None
 
 
 @dataclass
@@ -138,7 +140,8 @@ def _cost(call: Call, strategy: Strategy) -> float:
             index, wanted.dim
         ):
             return float("inf")
-        total += _step_cost(now, wanted, call.count, _bytes(spec))
+        if not (now.is_replicate() and wanted.is_partial() and index == strategy.divided):
+            total += _step_cost(now, wanted, call.count, _bytes(spec))
     return total
 
 
@@ -151,7 +154,8 @@ def _step_cost(now: Placement, wanted: Placement, count: int, size: float) -> fl
         return float("inf")
     if now.is_replicate():
         return 0.0
-    travels = (count - 1) * _LATENCY + size * (count - 1) / count
+    # More than nothing along a dimension of one rank, too: there, placements are kept as elsewhere.
+    travels = 1.0 + (count - 1) * _LATENCY + size * (count - 1) / count
     if isinstance(now, Partial):
         return travels if isinstance(wanted, Shard) else 2 * travels
     return travels if isinstance(wanted, Replicate) else travels * 1.01

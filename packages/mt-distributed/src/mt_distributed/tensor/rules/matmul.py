@@ -46,5 +46,5 @@ def summand_and_product(call: Call) -> list[Strategy]:
             summand = SUM
         else:
             summand = R
-        found.append(Strategy(strategy.outputs, (summand, *strategy.inputs)))
+        found.append(Strategy(strategy.outputs, (summand, *strategy.inputs), 0))
     return found

@@ -1,0 +1,127 @@
+"""Operators on distributed tensors equal those of one process, gradients included, wherever the elements lie."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import mindtorch as torch
+from mindtorch.distributed.device_mesh import init_device_mesh
+from mindtorch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
+from mindtorch.nn import functional as F
+from mt_distributed.testing import run_threads
+
+Case = tuple[Callable[..., Any], list[tuple[int, ...]]]
+
+INDICES = torch.tensor([[0, 3, 1, 4], [2, 2, 0, 1], [4, 0, 3, 3]])
+LABELS = torch.tensor([1, 0, 3, 2, 1])
+#: Name -> what is computed, and the shapes of the arguments; most sizes cannot be divided among 2 or 4.
+CASES: dict[str, Case] = {
+    "add": (lambda x, y: x + y, [(5, 4), (5, 4)]),
+    "broadcast": (lambda x, y: x * y - 2 * y, [(5, 4, 3), (4, 1)]),
+    "scaled": (lambda x, y: (x / 3 + y) * 2 - y, [(4, 6), (4, 6)]),
+    "functions": (lambda x: torch.relu(x).exp() + x.sigmoid() * F.gelu(x) + F.silu(x).tanh(), [(5, 3)]),
+    "chosen": (lambda x, y: torch.where(x > 0, x, y).clamp(-1, 1).masked_fill(y > 1, 0.5), [(3, 5), (3, 5)]),
+    "matmul": (lambda x, y: x @ y, [(5, 4), (4, 3)]),
+    "batches": (lambda x, y: x @ y.transpose(1, 2), [(4, 5, 3), (4, 2, 3)]),
+    "linear": (F.linear, [(2, 5, 4), (6, 4), (6,)]),
+    "einsum": (lambda x, y: torch.einsum("bij,kj->bik", x, y), [(3, 4, 5), (6, 5)]),
+    "sum": (lambda x: x.sum(1) + x.sum() + x.sum((0, 2), keepdim=True).squeeze(), [(4, 4, 4)]),
+    "mean": (lambda x: x.mean() + x.mean(0), [(6, 5)]),
+    "extremes": (lambda x: x.max() + x.amax(0) - x.amin(1, keepdim=True) + x.max(1).values[:, None], [(5, 5)]),
+    "spread": (lambda x: x.var(0) + x.std() + x.norm() + x.norm(dim=0), [(5, 4)]),
+    "product": (lambda x: x.prod() + x.logsumexp(0), [(3, 4)]),
+    "softmax": (lambda x: x.softmax(1) + x.log_softmax(0), [(5, 6)]),
+    "layer norm": (lambda x, w, b: F.layer_norm(x, (6,), w, b), [(3, 5, 6), (6,), (6,)]),
+    "rms norm": (lambda x, w: F.rms_norm(x, (4,), w), [(5, 4), (4,)]),
+    "heads": (lambda x: x.view(3, 5, 2, 2).transpose(1, 2).reshape(6, 5, 2) * 2, [(3, 5, 4)]),
+    "flat": (lambda x: x.flatten(0, 1).unsqueeze(0).squeeze(0).view(2, 3, 4) + x, [(2, 3, 4)]),
+    "orders": (lambda x: x.permute(2, 0, 1).transpose(0, 1).contiguous() + x.transpose(1, 2), [(3, 4, 5)]),
+    "expanded": (lambda x: x.unsqueeze(0).expand(3, 5, 4) * 2, [(5, 4)]),
+    "parts": (lambda x: x[1:3] + x[:2] + x[0] + x.select(1, 2)[:, None].sum() + x[:, 1:].sum(), [(5, 4)]),
+    "split": (lambda x: x.split(2, 1)[0] + x.chunk(2, 1)[1] + x.split([1, 3], 1)[0], [(5, 4)]),
+    "joined": (lambda x, y: torch.cat([x, y], 1).sum(1) + torch.stack([x, y]).sum((0, 2)), [(5, 4), (5, 4)]),
+    "unbound": (lambda x: x.flip(1).unbind(1)[0] + x.cumsum(0).sum(1), [(5, 4)]),
+    "triangle": (lambda x: x.tril() + x.triu(1) * 2, [(3, 5, 5)]),
+    "embedding": (lambda w: F.embedding(_like(INDICES, w), w), [(5, 6)]),
+    "gathered": (lambda x: x.gather(1, _like(INDICES[:, :2], x)) + x.index_select(1, _like(LABELS[:2], x)), [(3, 5)]),
+    "cross entropy": (lambda x: F.cross_entropy(x, _like(LABELS, x)), [(5, 4)]),
+    "summed entropy": (lambda x: F.cross_entropy(x, _like(LABELS, x), reduction="sum"), [(5, 4)]),
+    "losses": (lambda x, y: F.mse_loss(x, y) + F.l1_loss(x, y, reduction="sum"), [(6, 4), (6, 4)]),
+    "logits": (lambda x, y: F.binary_cross_entropy_with_logits(x, y.sigmoid()), [(4, 4), (4, 4)]),
+    "attention": (F.scaled_dot_product_attention, [(2, 4, 3, 5), (2, 4, 3, 5), (2, 4, 3, 5)]),
+}
+
+
+def _like(indices: Any, other: Any) -> Any:
+    """Indices, on all ranks where the others are distributed."""
+    if not isinstance(other, DTensor):
+        return indices
+    return distribute_tensor(indices, other.device_mesh, src_data_rank=None)
+
+
+def _values(name: str) -> list[Any]:
+    generator = torch.Generator().manual_seed(len(name))
+    return [torch.randn(shape, generator=generator) for shape in CASES[name][1]]
+
+
+def _computed(function: Callable[..., Any], given: list[Any]) -> list[Any]:
+    """The result, and the gradients of a weighted sum of it."""
+    result = function(*given)
+    whole = result.full_tensor() if isinstance(result, DTensor) else result
+    weights = torch.arange(1.0, whole.numel() + 1).reshape(whole.shape) / whole.numel()
+    (whole * weights).sum().backward()
+    grads = [one.grad.full_tensor() if isinstance(one.grad, DTensor) else one.grad for one in given]
+    return [whole.detach(), *grads]
+
+
+def _placements(draw: random.Random, ndim: int, dims: int) -> list[Any]:
+    return [draw.choice([Replicate(), *map(Shard, range(ndim))]) for _ in range(dims)]
+
+
+def _compare(group: Any, sizes: tuple[int, ...], tries: int) -> list[str]:
+    mesh = init_device_mesh("cpu", sizes)
+    draw, wrong = random.Random(7), []
+    for name, (function, _) in CASES.items():
+        for _ in range(tries):
+            values = _values(name)
+            ways = [_placements(draw, value.ndim, len(sizes)) for value in values]
+            wanted = _computed(function, [value.clone().requires_grad_() for value in values])
+            spread = [
+                distribute_tensor(value.clone().requires_grad_(), mesh, way, src_data_rank=None)
+                for value, way in zip(values, ways, strict=True)
+            ]
+            got = _computed(function, spread)
+            if not all(torch.allclose(one, other, atol=1e-5) for one, other in zip(got, wanted, strict=True)):
+                wrong.append(f"{name} {ways}")
+    return wrong
+
+
+@pytest.mark.parametrize(("sizes", "tries"), [((2,), 1), ((2, 2), 1)])
+def test_values_and_gradients(sizes: tuple[int, ...], tries: int) -> None:
+    """Each case under placements drawn at random."""
+    ranks = 1
+    for size in sizes:
+        ranks *= size
+    assert run_threads(ranks, _compare, sizes, tries) == [[]] * ranks
+
+
+def test_sums_to_be_done_go_through_what_is_linear() -> None:
+    """And through nothing else; as PyTorch decides."""
+
+    def run(group: Any) -> list[Any]:
+        mesh = init_device_mesh("cpu", (2,))
+        x = torch.tensor([[1.0, -2.0], [3.0, -4.0]])
+        part = DTensor.from_local(x * (group.rank() + 1), mesh, [Partial()])
+        functions = [
+            lambda p: p + p, lambda p: p * 2, lambda p: -p, lambda p: p.t(), lambda p: p.sum(0), lambda p: p + 1,
+            lambda p: p * p, lambda p: p.relu(), lambda p: p @ p, lambda p: p.max(), lambda p: p.softmax(0),
+        ]  # fmt: skip
+        assert all(torch.allclose(f(part).full_tensor(), f(3 * x)) for f in functions)
+        return [f(part).placements[0].is_partial("sum") for f in functions]
+
+    kept = [True, True, True, True, True, False, True, False, True, False, False]
+    assert run_threads(2, run)[0] == kept
