@@ -25,8 +25,6 @@ PLACEMENTS: dict[Any, tuple[Any, ...]] = {
 UNSUPPORTED = """
     fsdp.FSDPModule fsdp.FullyShardedDataParallel fsdp.fully_shard fsdp.CPUOffloadPolicy fsdp.MixedPrecisionPolicy
     fsdp.OffloadPolicy _composable.fsdp.fully_shard
-    checkpoint.save checkpoint.load checkpoint.async_save checkpoint.hf_storage.HuggingFaceStorageReader
-    checkpoint.hf_storage.HuggingFaceStorageWriter
 """.split()
 
 

@@ -387,7 +387,7 @@ def _built_in_overloads(name: str) -> dict[str, Overload]:
     for family in families:
         load_family("mt_core.declarations", family)
     matched = packet.overload_names if packet is not None else ()
-    others = [n for n, d in DECLARATIONS.items() if d.schema.name == name and n not in matched]
+    others = [n for n, d in list(DECLARATIONS.items()) if d.schema.name == name and n not in matched]
     overloads = [find_overload(overload_name) for overload_name in (*matched, *others)]
     return {overload.overload_name: overload for overload in overloads}
 
