@@ -413,7 +413,7 @@ def init_device_mesh(
     *,
     mesh_dim_names: Sequence[str] | None = None,
     backend_override: Any = None,
-) -> "DeviceMesh":
+) -> DeviceMesh:
     """A mesh of that shape with all ranks from 0 on, row by row; every rank calls this.
 
     Raises
