@@ -4,11 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-from mt_core import Tensor
+from mt_core import Tensor, dtypes
 from mt_core.formats import contiguous_format, memory_format
 from mt_core.layout import suggested_format
 
-__all__ = ["compare_tensor_meta", "suggest_memory_format"]
+__all__ = ["compare_tensor_meta", "dtype_to_type", "suggest_memory_format"]
+
+
+#: The integer types whose elements are numbers: not those of less than a byte.
+_INTEGERS = frozenset(f"{sign}int{8 << i}" for sign in ("", "u") for i in range(4))
+
+
+def dtype_to_type(dtype: dtypes.dtype) -> type:
+    """The Python number that elements of a dtype become: bool, int, float or complex.
+
+    Raises
+    ------
+    AssertionError
+        For what is no dtype.
+    ValueError
+        For dtypes whose elements are no numbers (bits, integers of less than a byte, quantized ones).
+    """
+    if not isinstance(dtype, dtypes.dtype):
+        raise AssertionError(f"Expected torch.dtype, got {type(dtype)}")
+    if dtype is dtypes.bool:
+        return bool
+    if dtype.is_complex:
+        return complex
+    if dtype.is_floating_point:
+        return float
+    if dtype.name in _INTEGERS:
+        return int
+    raise ValueError("Invalid dtype!")
 
 
 def suggest_memory_format(x: Tensor) -> memory_format:

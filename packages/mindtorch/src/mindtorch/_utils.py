@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import mindtorch as torch  # PyTorch's pickles call memory formats ``torch._utils torch.channels_last``
+from mt_core.printing import printoptions
 from mt_core.serialization import rebuild as _rebuild
 from mt_core.torch_names import _REBUILDERS
 from mt_nn.parameter import _rebuild_parameter as _rebuild_parameter
@@ -21,3 +25,10 @@ def _element_size(dtype: torch.dtype) -> int:
 def is_compiling() -> bool:
     """Whether a program is being compiled: ``torch.compiler.is_compiling()``."""
     return torch.compiler.is_compiling()
+
+
+def render_call(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """A call as a program would write it, tensors without their elements."""
+    with printoptions(threshold=0, edgeitems=0):
+        written = [repr(value) for value in args] + [f"{key}={value!r}" for key, value in kwargs.items()]
+    return f"{torch.overrides.resolve_name(fn) or fn}({', '.join(written)})"

@@ -19,6 +19,7 @@ from weakref import ref
 from mt_core import random
 from mt_core.api import _functions as ops
 from mt_core.autograd_state import enable_grad, no_grad
+from mt_core.devices import device
 from mt_core.layers.autocast import AsItWas
 from mt_core.plugins.runtime_access import accelerator_type
 from mt_core.python_dispatch import pop_dispatch_mode, push_dispatch_mode
@@ -235,6 +236,18 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
     Where they are on devices of two types, it is one type's, with a warning.
     """
     places = [t.device for t in _leaves(args) if t.device.type not in ("cpu", "meta")]
+    kind = _one_type(places)
+    indices = [place.index or 0 for place in places if place.type == kind]
+    return indices, [default_generator_of(kind, index).get_state() for index in indices]
+
+
+def _infer_device_type(*args: Any) -> str:
+    """The device type of the tensors among the arguments that are not on the CPU, else the default one."""
+    return _one_type([t.device for t in _leaves(args) if t.device.type != "cpu"]) or DefaultDeviceType.get_device_type()
+
+
+def _one_type(places: list[device]) -> str:
+    """The type whose random states are kept, with a warning where there are two; ``""`` where there is none."""
     kinds = {place.type for place in places}
     if len(kinds) > 1:
         warnings.warn(
@@ -243,11 +256,9 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
             "Consequently, if any checkpointed functions involve randomness, this may result in incorrect gradients. "
             "(Note that if CUDA devices are among the devices detected, it will be prioritized; otherwise, the first "
             f"device encountered will be selected.)\nDevice types: {sorted(kinds)} first device type: {places[0].type}",
-            stacklevel=2,
+            stacklevel=3,
         )
-    kind = "cuda" if "cuda" in kinds else next((place.type for place in places), "")
-    indices = [place.index or 0 for place in places if place.type == kind]
-    return indices, [default_generator_of(kind, index).get_state() for index in indices]
+    return "cuda" if "cuda" in kinds else next((place.type for place in places), "")
 
 
 def _leaves(value: Any) -> Iterator[Tensor]:

@@ -61,7 +61,8 @@ class FunctionCtx:
     """What ``forward`` tells about itself, for ``backward`` and for the engine."""
 
     to_save: tuple[Any, ...] = ()
-    saved_for_forward: tuple[Any, ...] = ()
+    #: What ``jvp`` finds saved, while it may run; None at other times.
+    saved_for_forward: tuple[Any, ...] | None = None
     dirty_tensors: tuple[Any, ...] = ()
     non_differentiable: tuple[Any, ...] = ()
     materialize_grads = True
@@ -159,14 +160,14 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors given to ``save_for_backward``; in ``jvp``, those given to ``save_for_forward``, if any were.
+        """The tensors given to ``save_for_backward``; in ``jvp``, those given to ``save_for_forward``.
 
         Raises
         ------
         RuntimeError
             In PyTorch's words, when they have been freed or changed in place.
         """
-        if self.saved_for_forward:
+        if self.saved_for_forward is not None:
             return self.saved_for_forward
         if self._saved is None:
             raise RuntimeError(FREED)
@@ -372,7 +373,7 @@ def recorded_function(cls: "type[Function]", args: tuple[Any, ...], forward: Cal
     """
     with unqueued():
         run, is_single = _run(cls, args, forward)
-    run.ctx.saved_for_forward = ()
+    run.ctx.saved_for_forward = None
     return run.results[0] if is_single else run.results
 
 
@@ -383,6 +384,8 @@ def _run(cls: "type[Function]", args: tuple[Any, ...], forward: Callable[..., An
         return _run_without_tangents(cls, args, forward)
     with below(level):
         run, is_single = _run(cls, args, forward)
+    if run.ctx.saved_for_forward is None:
+        run.ctx.saved_for_forward = ()
     give_tangents(cls, run, level)
     return run, is_single
 

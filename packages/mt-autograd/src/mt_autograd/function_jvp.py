@@ -9,6 +9,7 @@ from mt_core.api import _functions as ops
 from mt_core.tensor import Tensor
 
 from .recording import DIFFERENTIABLE
+from .saved import version_of
 from .tangents import below, give, laid_out_as, refuse_other_shape, tangent_of
 
 __all__ = ["FunctionRun", "give_tangents"]
@@ -37,8 +38,8 @@ class FunctionRun(NamedTuple):
 def give_tangents(cls: Any, run: FunctionRun, level: int) -> None:
     """Call ``jvp`` on the tangents of the arguments at a level, and give the results what it returns.
 
-    It must return a tensor for each differentiable result: of a view a view of the input's tangent, and of what was
-    written to in place the tangent itself, written to in place.
+    It must return a tensor for each differentiable result: of a view a view of the input's tangent, and of an input that
+    was written to in place its tangent, written to in place, if it had one.
 
     Raises
     ------
@@ -46,6 +47,7 @@ def give_tangents(cls: Any, run: FunctionRun, level: int) -> None:
         In PyTorch's words, where it does not.
     """
     tangents = [_tangent_of_argument(arg, level, run.ctx.materialize_grads) for arg in run.args]
+    former = [(arg, t, version_of(t)) for arg in run.args if (t := tangent_of(arg, level)) is not None]
     with below(level):
         returned = cls.jvp(run.ctx, *tangents)
     found = returned if isinstance(returned, tuple) else (returned,)
@@ -57,7 +59,25 @@ def give_tangents(cls: Any, run: FunctionRun, level: int) -> None:
     for nr, tangent in enumerate(found):
         if tangent is not None and not isinstance(tangent, Tensor):
             raise RuntimeError(f"expected Variable or None (got {type(tangent).__name__}) for grad output {nr}.")
+        if run.is_smooth[nr] and run.is_written[nr]:
+            _refuse_other_tangent(tangent, [(t, count) for arg, t, count in former if arg is run.results[nr]])
         _give_result(run, nr, tangent, [t for t in tangents if t is not None], level)
+
+
+def _refuse_other_tangent(tangent: Any, former: list[tuple[Tensor, int]]) -> None:
+    """Refuse what is not the tangent, written to, that an input had which ``forward`` has written to."""
+    for given, version in former:
+        if tangent is None or version_of(tangent) == version:
+            raise RuntimeError(
+                "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+                "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
+            )
+        if tangent is not given:
+            raise RuntimeError(
+                "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is "
+                "modifying an input inplace, then the jvp function must modify the gradient inplace and return it "
+                "as-is."
+            )
 
 
 def _tangent_of_argument(arg: Any, level: int, materialize: bool) -> Any:
@@ -77,12 +97,7 @@ def _give_result(run: FunctionRun, nr: int, tangent: Any, given: list[Any], leve
                 "differentiable Tensor.You should return None at that position instead."
             )
         return
-    if run.is_written[nr]:
-        if not any(tangent is t for t in given):
-            raise RuntimeError(
-                "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
-                "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
-            )
+    if run.is_written[nr] and tangent is not None:
         give(result, tangent, level)
         return
     if tangent is None:

@@ -88,16 +88,16 @@ def gradcheck(
         raise NotImplementedError("gradcheck(masked=True) is not supported: there are no sparse tensors")
     check = _Check(func, inputs, eps, atol, rtol)
     try:
+        if check_backward_ad:
+            check.gradients(fast_mode, nondet_tol, check_grad_dtypes)
         if check_forward_ad:
             check.tangents(fast_mode, check_undefined_grad)
             if check_batched_forward_grad:
                 check.batched_tangents()
-        if check_backward_ad:
-            check.gradients(fast_mode, nondet_tol, check_grad_dtypes)
-            if check_undefined_grad:
-                check.undefined_gradients()
-            if check_batched_grad:
-                check.batched_gradients()
+        if check_backward_ad and check_batched_grad:
+            check.batched_gradients()
+        if check_backward_ad and check_undefined_grad:
+            check.undefined_gradients()
     except GradcheckError:
         if raise_exception:
             raise

@@ -14,6 +14,7 @@ from mt_core.tensor import Tensor
 from mt_core.transforms.vmapping import vmap
 
 from . import forward_ad, tangents
+from .func.custom_functions import calling_plainly
 from .func.directions import jvp
 
 __all__ = ["ForwardCheck"]
@@ -95,7 +96,8 @@ class ForwardCheck:
             tangents_of: tuple[Tensor, ...] = jvp(moved, (x.detach(),), (direction,))[1]
             return tangents_of
 
-        return zip(vmap(along)(directions), *[along(direction) for direction in directions], strict=True)
+        with calling_plainly():
+            return zip(vmap(along)(directions), *[along(direction) for direction in directions], strict=True)
 
     def undefined(self) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
         """For each input the tangents along it, where the others have zeros, and where they have no tangent."""

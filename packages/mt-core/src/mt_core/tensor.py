@@ -319,7 +319,8 @@ class Tensor(_Members):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self)} - {"_array", "_keys", "_cell"})
+        hidden = {"_array", "_keys", "_cell", "volatile"}
+        return sorted({*object.__dir__(self)} - (hidden if self.is_cuda else hidden | {"__cuda_array_interface__"}))
 
 
 TENSORS.add(Tensor)

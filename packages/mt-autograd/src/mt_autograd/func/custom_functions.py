@@ -7,7 +7,9 @@ backward run under ``vmap``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from mt_core.pytree import broadcast_to_and_flatten, tree_flatten, tree_map_only, tree_unflatten
@@ -20,7 +22,7 @@ from mt_core.transforms.wrapped import lifted, unwrapped, wrapped
 from ..function import Function, FunctionMeta, recorded_function
 from .levels import GradInterpreter, JvpInterpreter
 
-__all__ = ["VmapInfo", "apply_inside"]
+__all__ = ["VmapInfo", "apply_inside", "calling_plainly"]
 
 _NOTES = "https://pytorch.org/docs/main/notes/extending.func.html"
 
@@ -32,6 +34,27 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
+class _Checked(threading.local):
+    is_on = False
+
+
+_checked = _Checked()
+
+
+@contextmanager
+def calling_plainly() -> Iterator[None]:
+    """Let functions without ``setup_context`` be called inside of the transforms that `gradcheck` is built on.
+
+    Their ``forward`` and ``jvp`` run with tensors of the lanes, as all else that is checked. PyTorch's `gradcheck` uses an
+    older ``vmap`` there, which knows no rules of functions.
+    """
+    was_on, _checked.is_on = _checked.is_on, True
+    try:
+        yield
+    finally:
+        _checked.is_on = was_on
+
+
 def apply_inside(cls: type[Function], args: tuple[Any, ...]) -> Any:
     """``cls.apply(*args)`` inside of at least one transform.
 
@@ -41,6 +64,8 @@ def apply_inside(cls: type[Function], args: tuple[Any, ...]) -> Any:
         For a function without ``setup_context``, or one that the innermost transform cannot handle.
     """
     if cls.setup_context is Function.setup_context:
+        if _checked.is_on:
+            return recorded_function(cls, args, None)
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
             f"override the setup_context staticmethod. For more details, please see {_NOTES}"
