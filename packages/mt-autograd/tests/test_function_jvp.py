@@ -166,9 +166,32 @@ def test_in_place(dual: Any) -> None:
     x = dual * 1
     assert function(forward, lambda ctx, t: t.mul_(2))(x) is x
     assert tangent(x) == [2, 6]
-    for jvp in (lambda ctx, t: t * 2, lambda ctx, t: None):
+    for jvp in (lambda ctx, t: t * 2, lambda ctx, t: None, lambda ctx, t: t):
         with pytest.raises(RuntimeError, match="An inplace custom Function is not modifying the forward mode"):
             function(forward, jvp)(dual * 1)
+    with pytest.raises(RuntimeError, match="is not returning the forward mode gradients as-is"):
+        function(forward, lambda ctx, t: t.clone().mul_(2))(dual * 1)
+    without = torch.ones(2, dtype=torch.float64)  # it has no tangent that could be written to
+    function(lambda ctx, y, x: (ctx.mark_dirty(y), y.mul_(2))[1], lambda ctx, y_t, x_t: y_t * 0 + x_t)(without, dual)
+    assert tangent(without) == [1, 3]
+
+
+def test_jvp_finds_what_was_saved_for_it_and_nothing_else(dual: Any) -> None:
+    seen: list[int] = []
+
+    def forward(ctx: Any, x: Any, for_forward: bool) -> Any:
+        ctx.save_for_backward(x, x)
+        if for_forward:
+            ctx.save_for_forward(x)
+        return x.clone()
+
+    def jvp(ctx: Any, x_t: Any, _: Any) -> Any:
+        seen.append(len(ctx.saved_tensors))
+        return x_t
+
+    for for_forward in (False, True):
+        function(forward, jvp)(dual, for_forward)
+    assert seen == [0, 1]
 
 
 def test_what_cannot_have_a_tangent_is_given_none_and_gives_none(dual: Any) -> None:

@@ -20,6 +20,7 @@ from mt_autograd.gradcheck import (
     gradgradcheck,
 )
 from mt_core.transforms.batched import BatchedArray
+from mt_core.transforms.vmapping import vmap
 
 both = pytest.mark.parametrize("fast_mode", [False, True], ids=["by elements", "along a direction"])
 
@@ -241,3 +242,46 @@ def test_in_forward_mode_every_checked_input_is_dual_and_none_requires_grad() ->
     x, y = (mt.rand(2, dtype=mt.float64).requires_grad_() for _ in range(2))
     assert gradcheck(function, (x, y), check_forward_ad=True, check_undefined_grad=False)
     assert seen and all(pair == [(False, False)] * 2 for pair in seen)
+
+
+class _Older(Function):
+    """A function of the older form, which no transform takes."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, factor: float) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 2, None
+
+    @staticmethod
+    def jvp(ctx: Any, x_t: Any, _: Any) -> Any:
+        return x_t * 2
+
+
+def test_functions_without_setup_context_are_checked_in_batches() -> None:
+    assert gradcheck(_Older.apply, (_ones(), 3.0), check_forward_ad=True, check_batched_forward_grad=True)
+    with pytest.raises(RuntimeError, match="must override the setup_context staticmethod"):
+        vmap(lambda x: _Older.apply(x, 3.0))(mt.ones(2, 2))
+
+
+def test_backward_is_looked_at_before_forward_mode() -> None:
+    class Wrong(_Older):
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            raise RuntimeError("backward")
+
+        @staticmethod
+        def jvp(ctx: Any, x_t: Any, _: Any) -> Any:
+            raise RuntimeError("forward")
+
+    for backward, first in ((True, "backward"), (False, "forward")):
+        with pytest.raises(RuntimeError, match=first):
+            gradcheck(Wrong.apply, (_ones(), 3.0), check_forward_ad=True, check_backward_ad=backward)
+
+
+def test_inputs_are_left_as_they_were() -> None:
+    x = _ones() * 1
+    assert gradcheck(lambda x: x * x, (x,), check_batched_grad=True)
+    assert not x.retains_grad and x._autograd.grad is None

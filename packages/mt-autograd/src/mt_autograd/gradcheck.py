@@ -506,8 +506,6 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
                 "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
                 "on the input before passing it to gradcheck."
             )
-        if x.grad_fn is not None:
-            x.retain_grad()
 
 
 def _indices(tensor: Tensor) -> Iterator[tuple[int, ...]]:

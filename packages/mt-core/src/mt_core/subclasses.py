@@ -45,8 +45,7 @@ def subclass_keys(cls: type[Tensor]) -> int:
 
 def slots_of(tensor: Tensor) -> dict[str, Any]:
     """The values that a tensor has in the ``__slots__`` of its subclass."""
-    own = set(copyreg._slotnames(Tensor))  # type: ignore[attr-defined]
-    names = [name for name in copyreg._slotnames(type(tensor)) if name not in own]  # type: ignore[attr-defined]
+    names = copyreg._slotnames(type(tensor))  # type: ignore[attr-defined]
     return {name: getattr(tensor, name) for name in names if hasattr(tensor, name)}
 
 

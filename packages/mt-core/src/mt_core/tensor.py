@@ -323,6 +323,9 @@ class Tensor(_Members):
         return sorted({*object.__dir__(self)} - (hidden if self.is_cuda else hidden | {"__cuda_array_interface__"}))
 
 
+# PyTorch's tensors keep nothing in Python's slots: whoever lists the slots of a subclass (`copyreg`) is to see its own.
+del Tensor.__slots__  # type: ignore[misc]
+
 TENSORS.add(Tensor)
 PLAIN.add(Tensor)
 

@@ -8,7 +8,7 @@ import linecache
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
@@ -49,7 +49,9 @@ class CapturedTraceback:
             For `script` and `cpp`: there are no frames of TorchScript or C++.
         """
         if script or cpp:
-            raise NotImplementedError("frames of TorchScript and C++ (script=True, cpp=True) are not supported by mindtorch")
+            raise NotImplementedError(
+                "frames of TorchScript and C++ (script=True, cpp=True) are not supported by mindtorch"
+            )
         frame: FrameType | None = sys._getframe(1)
         found = []
         while frame is not None:
@@ -95,7 +97,7 @@ def shorten_filename(fn: str, *, base: str | None = None) -> str:
         common = os.path.commonpath([home, fn])
     except ValueError:  # one is relative, or they are on two drives
         return fn
-    return fn[len(common):].lstrip(os.sep)
+    return fn[len(common) :].lstrip(os.sep)
 
 
 def format_frame(frame: traceback.FrameSummary, *, base: str | None = None, line: bool = False) -> str:
@@ -109,16 +111,18 @@ def format_traceback_short(tb: TracebackType | None) -> str:
     return format_frame(traceback.extract_tb(tb)[-1])
 
 
-@contextlib.contextmanager
-def report_compile_source_on_error() -> Iterator[None]:
-    """Show the lines of generated programs in the tracebacks of errors that are raised inside.
+class report_compile_source_on_error(contextlib.ContextDecorator):
+    """Context manager: the lines of generated programs show in the tracebacks of errors that are raised inside.
 
     A program is generated, for this, when it was run by `exec` and its globals hold its text as ``__compile_source__``.
     """
-    try:
-        yield
-    except Exception as error:
-        raise error.with_traceback(_with_sources(error.__traceback__))  # noqa: B904 - the same error
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if isinstance(error, Exception):
+            raise error.with_traceback(_with_sources(tb))
 
 
 def _with_sources(tb: TracebackType | None) -> TracebackType | None:
