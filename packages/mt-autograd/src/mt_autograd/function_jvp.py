@@ -38,8 +38,8 @@ class FunctionRun(NamedTuple):
 def give_tangents(cls: Any, run: FunctionRun, level: int) -> None:
     """Call ``jvp`` on the tangents of the arguments at a level, and give the results what it returns.
 
-    It must return a tensor for each differentiable result: of a view a view of the input's tangent, and of an input that
-    was written to in place its tangent, written to in place, if it had one.
+    It must return a tensor for each differentiable result: of a view a view of the input's tangent, and of an input
+    that was written to in place its tangent, written to in place, if it had one.
 
     Raises
     ------

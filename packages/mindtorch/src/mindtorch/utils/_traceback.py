@@ -132,11 +132,11 @@ def _with_sources(tb: TracebackType | None) -> TracebackType | None:
         tb = tb.tb_next
     rebuilt: TracebackType | None = None
     for entry in reversed(entries):
-        frame = entry.tb_frame
+        frame, instruction = entry.tb_frame, entry.tb_lasti
         source = frame.f_globals.get("__compile_source__")
         if frame.f_code.co_filename == "<string>" and isinstance(source, str):
-            frame = _frame_of(_file_of(source), frame.f_code.co_name)
-        rebuilt = TracebackType(rebuilt, frame, entry.tb_lasti, entry.tb_lineno)
+            frame, instruction = _frame_of(_file_of(source), frame.f_code.co_name), -1  # it is no place in that code
+        rebuilt = TracebackType(rebuilt, frame, instruction, entry.tb_lineno)
     return rebuilt
 
 

@@ -45,8 +45,8 @@ _checked = _Checked()
 def calling_plainly() -> Iterator[None]:
     """Let functions without ``setup_context`` be called inside of the transforms that `gradcheck` is built on.
 
-    Their ``forward`` and ``jvp`` run with tensors of the lanes, as all else that is checked. PyTorch's `gradcheck` uses an
-    older ``vmap`` there, which knows no rules of functions.
+    Their ``forward`` and ``jvp`` run with tensors of the lanes, as all else that is checked. PyTorch's `gradcheck`
+    uses an older ``vmap`` there, which knows no rules of functions.
     """
     was_on, _checked.is_on = _checked.is_on, True
     try:
