@@ -91,8 +91,8 @@ class CapturedTraceback:
 
 
 def shorten_filename(fn: str, *, base: str | None = None) -> str:
-    """A path without what it has in common with the folder `base`, by default the one that holds mindtorch."""
-    home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) if base is None else base
+    """A path without what it has in common with the folder `base`, by default mindtorch's own."""
+    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) if base is None else base
     try:
         common = os.path.commonpath([home, fn])
     except ValueError:  # one is relative, or they are on two drives
