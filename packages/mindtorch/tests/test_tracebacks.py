@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import mindtorch as torch
+from mindtorch import _prims_common
 from mindtorch._prims_common import dtype_to_type
 from mindtorch.utils import _traceback
 from mindtorch.utils._traceback import CapturedTraceback
@@ -80,6 +81,38 @@ def test_some_dtypes_have_no_numbers() -> None:
             dtype_to_type(dtype)
     with pytest.raises(AssertionError, match="Expected torch.dtype, got <class 'str'>"):
         dtype_to_type("x")
+
+
+def test_real_and_complex_dtypes_correspond() -> None:
+    from_real = _prims_common.corresponding_complex_dtype
+    pairs = [(torch.float16, torch.complex32), (torch.float32, torch.complex64), (torch.float64, torch.complex128)]
+    assert all(from_real(a) is b and _prims_common.corresponding_real_dtype(b) is a for a, b in pairs)
+    assert from_real(torch.bfloat16) is torch.complex64
+    for function, dtype in ((from_real, torch.complex64), (_prims_common.corresponding_real_dtype, torch.float32)):
+        with pytest.raises(KeyError):
+            function(dtype)
+
+
+def test_functions_from_before_operators() -> None:
+    from mindtorch.autograd._functions import Resize
+
+    x = torch.arange(6.0, requires_grad=True)
+    y = Resize.apply(x, (2, 3))
+    assert y.shape == (2, 3) and y._base is x and y.grad_fn.name() == "ResizeBackward"
+    (y * y).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [0, 2, 4, 6, 8, 10]
+    assert Resize.apply(x.detach().view(2, 3).t(), (6,)).tolist() == [0, 3, 1, 4, 2, 5]
+    with pytest.raises(RuntimeError, match=r"requested resize to 4x2 \(8 elements in total\), but the given tensor"):
+        Resize.apply(x, (4, 2))
+
+
+def test_the_standard_basis() -> None:
+    from mindtorch.autograd.functional import _construct_standard_basis_for
+
+    x, y = torch.zeros(2), torch.zeros(1, dtype=torch.float64)
+    first, second = _construct_standard_basis_for((x, y), (2, 1))
+    assert (first.dtype, second.dtype) == (torch.float32, torch.float64)
+    assert torch.cat([first, second.float()], 1).equal(torch.eye(3))
 
 
 def test_the_device_type_of_arguments() -> None:

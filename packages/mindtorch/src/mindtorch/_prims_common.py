@@ -8,7 +8,23 @@ from mt_core import Tensor, dtypes
 from mt_core.formats import contiguous_format, memory_format
 from mt_core.layout import suggested_format
 
-__all__ = ["compare_tensor_meta", "dtype_to_type", "suggest_memory_format"]
+__all__ = [
+    "compare_tensor_meta", "corresponding_complex_dtype", "corresponding_real_dtype", "dtype_to_type",
+    "suggest_memory_format",
+]  # fmt: skip
+
+_REAL_OF = {dtypes.complex32: dtypes.float16, dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}
+_COMPLEX_OF = {real: complex_ for complex_, real in _REAL_OF.items()} | {dtypes.bfloat16: dtypes.complex64}
+
+
+def corresponding_real_dtype(dtype: dtypes.dtype) -> dtypes.dtype:
+    """The dtype of a complex one's parts. Raises KeyError for others."""
+    return _REAL_OF[dtype]
+
+
+def corresponding_complex_dtype(dtype: dtypes.dtype) -> dtypes.dtype:
+    """The complex dtype whose parts have a floating one, complex64 for bfloat16. Raises KeyError for others."""
+    return _COMPLEX_OF[dtype]
 
 
 #: The integer types whose elements are numbers: not those of less than a byte.

@@ -206,6 +206,17 @@ def _from_columns(columns: list[Tensor], y: Tensor, x: Tensor) -> Tensor:
     return ops.stack(columns, -1).reshape(shape) if columns else y.new_zeros(shape)
 
 
+def _construct_standard_basis_for(tensors: Sequence[Tensor], tensor_numels: Sequence[int]) -> tuple[Tensor, ...]:
+    """The columns that belong to each tensor, (all elements, its elements), of the identity over all elements."""
+    total, found, first = sum(tensor_numels), [], 0
+    for tensor, count in zip(tensors, tensor_numels, strict=True):
+        block = ops.zeros((total, count), dtype=tensor.dtype, device=tensor.device)
+        block[first : first + count] = ops.eye(count, dtype=tensor.dtype, device=tensor.device)
+        found.append(block)
+        first += count
+    return tuple(found)
+
+
 def _check_strategy(name: str, strategy: str) -> None:
     if strategy not in ("reverse-mode", "forward-mode"):
         hint = (
