@@ -208,13 +208,8 @@ def _from_columns(columns: list[Tensor], y: Tensor, x: Tensor) -> Tensor:
 
 def _construct_standard_basis_for(tensors: Sequence[Tensor], tensor_numels: Sequence[int]) -> tuple[Tensor, ...]:
     """The columns that belong to each tensor, (all elements, its elements), of the identity over all elements."""
-    total, found, first = sum(tensor_numels), [], 0
-    for tensor, count in zip(tensors, tensor_numels, strict=True):
-        block = ops.zeros((total, count), dtype=tensor.dtype, device=tensor.device)
-        block[first : first + count] = ops.eye(count, dtype=tensor.dtype, device=tensor.device)
-        found.append(block)
-        first += count
-    return tuple(found)
+    blocks = identity_blocks(tensors)
+    return tuple(block.reshape(len(block), count) for block, count in zip(blocks, tensor_numels, strict=True))
 
 
 def _check_strategy(name: str, strategy: str) -> None:
