@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import math
+import pickle
 import threading
 from pathlib import Path
 
@@ -386,3 +387,32 @@ def test_the_scale_does_not_grow_beyond_its_dtype():
     scaler.step(optimizer)
     scaler.update()
     assert scaler.get_scale() == torch.tensor(1e38).item()
+
+
+def test_scalers_are_pickled_between_iterations_only() -> None:
+    scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=2)
+    weight = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    scaler.scale((weight * 2).sum()).backward()
+    assert pickle.loads(pickle.dumps(scaler)).get_scale() == 8.0
+    scaler.step(optimizer)
+    with pytest.raises(AssertionError, match="may only be pickled at the beginning of an iteration"):
+        pickle.dumps(scaler)
+    scaler.update()
+    copied = pickle.loads(pickle.dumps(scaler))
+    assert copied._init_growth_tracker == 1 and copied._scale is None and copied._per_optimizer_states[3]
+
+
+def test_what_scalers_find_is_kept_by_device() -> None:
+    scaler = torch.amp.GradScaler("cpu")
+    weight = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    weight.grad = torch.tensor([4.0, 8.0])
+    found = scaler._unscale_grads_(optimizer, torch.tensor([0.25]), torch.zeros(1), False)
+    assert [(str(where), one.tolist()) for where, one in found.items()] == [("cpu", [0.0])]
+    assert weight.grad.tolist() == [1.0, 2.0]
+    scaler.scale(torch.ones(1))
+    weight.grad = torch.tensor([float("nan"), 8.0])
+    assert [one.item() for one in scaler._check_inf_per_device(optimizer).values()] == [1.0]
+    assert scaler._found_inf_per_device(optimizer).keys() == found.keys()
+    assert (str(scaler._scale.dtype), str(scaler._growth_tracker.dtype)) == ("torch.float32", "torch.int32")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import enum
 import inspect
 import warnings
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import mt_core
 from mt_core import Tensor
+from mt_core.api import _functions as ops
 from mt_core.plugins import runtime_access
 
 __all__ = ["GradScaler", "OptState"]
@@ -24,13 +25,13 @@ class OptState(enum.Enum):
     STEPPED = 2
 
 
-@dataclass
-class _Progress:
-    """An optimizer since the last update; `finite` is None until its gradients have been looked at."""
+def _refresh_per_optimizer_state() -> dict[str, Any]:
+    """What is known of an optimizer's gradients after an update: nothing.
 
-    optimizer: Any
-    state: OptState = OptState.READY
-    finite: bool | None = None
+    ``found_inf_per_device`` holds for each device 1 where a gradient on it was infinite or NaN, else 0, once the
+    gradients have been looked at.
+    """
+    return {"stage": OptState.READY, "found_inf_per_device": {}}
 
 
 class GradScaler:
@@ -69,18 +70,22 @@ class GradScaler:
         if enabled and device == "cuda" and not runtime_access.count_devices(device):
             warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
             self._enabled = False
-        if self._enabled and growth_factor <= 1.0:
+        if not self._enabled:
+            return
+        if growth_factor <= 1.0:
             raise AssertionError("The growth factor must be > 1.0.")
-        if self._enabled and backoff_factor >= 1.0:
+        if backoff_factor >= 1.0:
             raise AssertionError("The backoff factor must be < 1.0.")
         self._init_scale = init_scale
         self._scale: Tensor | None = None
         self._growth_factor = growth_factor
         self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
-        self._growth_tracker = 0
-        #: By the identity of the optimizer, which each keeps alive.
-        self._progress: dict[int, _Progress] = {}
+        self._init_growth_tracker = 0
+        #: How many updates in a row met finite gradients; made with the factor, beside it.
+        self._growth_tracker: Tensor | None = None
+        #: By the identity of the optimizer.
+        self._per_optimizer_states: dict[int, dict[str, Any]] = defaultdict(_refresh_per_optimizer_state)
 
     # Scaling
 
@@ -103,8 +108,14 @@ class GradScaler:
 
     def _scale_tensor(self) -> Tensor:
         if self._scale is None:
-            self._scale = mt_core.full((), self._init_scale, dtype=mt_core.float32, device=self._device)
-        return self._scale
+            self._lazy_init_scale_growth_tracker(mt_core.device(self._device))
+        return self._scale  # type: ignore[return-value]
+
+    def _lazy_init_scale_growth_tracker(self, dev: mt_core.device) -> None:
+        if self._growth_tracker is not None:
+            raise AssertionError("_growth_tracker initialized before _scale")
+        self._scale = mt_core.full((), self._init_scale, dtype=mt_core.float32, device=dev)
+        self._growth_tracker = mt_core.full((), self._init_growth_tracker, dtype=mt_core.int32, device=dev)
 
     def _checked_scale(self, function: str) -> Tensor:
         if self._scale is None:
@@ -129,18 +140,49 @@ class GradScaler:
         if not self._enabled:
             return
         scale = self._checked_scale("unscale_")
-        progress = self._progress_of(optimizer)
-        if progress.state is OptState.UNSCALED:
+        state = self._state_of(optimizer)
+        if state["stage"] is OptState.UNSCALED:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
-        if progress.state is OptState.STEPPED:
+        if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
-        gradients = list(_gradients(optimizer))
-        if gradients:
-            progress.finite = _unscale(gradients, 1.0 / scale.item())
-        progress.state = OptState.UNSCALED
+        inv_scale = scale.to(mt_core.float64).reciprocal().to(mt_core.float32)
+        state["found_inf_per_device"] = self._unscale_grads_(optimizer, inv_scale, mt_core.zeros_like(scale), False)
+        state["stage"] = OptState.UNSCALED
 
-    def _progress_of(self, optimizer: Any) -> _Progress:
-        return self._progress.setdefault(id(optimizer), _Progress(optimizer))
+    def _state_of(self, optimizer: Any) -> dict[str, Any]:
+        # An optimizer lives until the update, since another at its address would be taken for it.
+        self.__dict__.setdefault("_held", {})[id(optimizer)] = optimizer
+        return self._per_optimizer_states[id(optimizer)]
+
+    def _unscale_grads_(
+        self, optimizer: Any, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool
+    ) -> dict[mt_core.device, Tensor]:
+        """Multiply an optimizer's gradients by `inv_scale`; device -> 1 where one of them is infinite or NaN, else 0.
+
+        `found_inf` is what is written for its own device; without gradients nothing is found.
+        """
+        found: dict[mt_core.device, Tensor] = {}
+        factors: dict[mt_core.device, Tensor] = {}
+        with mt_core.no_grad():
+            for gradient in _gradients(optimizer):
+                if not allow_fp16 and gradient.dtype is mt_core.float16:
+                    raise ValueError("Attempting to unscale FP16 gradients.")
+                where = gradient.device
+                if where not in found:
+                    found[where] = found_inf if where == found_inf.device else found_inf.to(where, copy=True)
+                    factors[where] = inv_scale.to(where)
+                ops._amp_foreach_non_finite_check_and_unscale_([gradient], found[where], factors[where])
+        return found
+
+    def _check_inf_per_device(self, optimizer: Any) -> dict[mt_core.device, Tensor]:
+        """Look for infinite and NaN gradients, and leave them as they are."""
+        scale = self._checked_scale("_check_inf_per_device")
+        found = self._unscale_grads_(optimizer, mt_core.ones_like(scale), mt_core.zeros_like(scale), True)
+        self._state_of(optimizer)["found_inf_per_device"] = found
+        return found
+
+    def _found_inf_per_device(self, optimizer: Any) -> dict[mt_core.device, Tensor]:
+        return self._state_of(optimizer)["found_inf_per_device"]  # type: ignore[no-any-return]
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """``optimizer.step(...)`` and what it returns, if all gradients are finite after unscaling; else None.
@@ -157,19 +199,25 @@ class GradScaler:
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
         self._checked_scale("step")
-        progress = self._progress_of(optimizer)
-        if progress.state is OptState.STEPPED:
+        state = self._state_of(optimizer)
+        if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
         if getattr(optimizer, "_step_supports_amp_scaling", False):
-            return self._step_of_unscaling(optimizer, progress, args, kwargs)
-        if progress.state is OptState.READY:
+            return self._step_of_unscaling(optimizer, state, args, kwargs)
+        if state["stage"] is OptState.READY:
             self.unscale_(optimizer)
-        if progress.finite is None:
+        if not state["found_inf_per_device"]:
             raise AssertionError("No inf checks were recorded for this optimizer.")
-        progress.state = OptState.STEPPED
-        return optimizer.step(*args, **kwargs) if progress.finite else None
+        result = self._maybe_opt_step(optimizer, state, *args, **kwargs)
+        state["stage"] = OptState.STEPPED
+        return result
 
-    def _step_of_unscaling(self, optimizer: Any, progress: _Progress, args: Any, kwargs: dict[str, Any]) -> Any:
+    def _maybe_opt_step(self, optimizer: Any, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        if any(found.item() for found in optimizer_state["found_inf_per_device"].values()):
+            return None
+        return optimizer.step(*args, **kwargs)
+
+    def _step_of_unscaling(self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """The step of an optimizer that unscales gradients itself, and leaves out what is not finite.
 
         It is handed the scaler if it asks for it, else it finds the factor as ``grad_scale`` (None where gradients are
@@ -184,17 +232,18 @@ class GradScaler:
                 stacklevel=3,
             )
             result = optimizer.step(*args, **kwargs, grad_scaler=self)
-            progress.state = OptState.STEPPED
+            state["stage"] = OptState.STEPPED
             return result
-        if progress.state is OptState.READY:
-            progress.finite = _unscale(_gradients(optimizer), 1.0)
+        if state["stage"] is OptState.READY:
+            self._check_inf_per_device(optimizer)
         scale = self._scale_tensor()
         before = getattr(optimizer, "grad_scale", None)
-        unscaled = progress.state is OptState.UNSCALED
+        unscaled = state["stage"] is OptState.UNSCALED
         optimizer.grad_scale = before if unscaled else scale * (1 if before is None else before)
-        optimizer.found_inf = mt_core.full_like(scale, float(progress.finite is False))
+        found = [one.to(scale.device) for one in state["found_inf_per_device"].values()]
+        optimizer.found_inf = mt_core.stack(found).sum(0) if found else mt_core.zeros_like(scale)
         result = optimizer.step(*args, **kwargs)
-        progress.state = OptState.STEPPED
+        state["stage"] = OptState.STEPPED
         del optimizer.grad_scale, optimizer.found_inf
         return result
 
@@ -207,22 +256,25 @@ class GradScaler:
             scale.fill_(_as_number(new_scale))
         else:
             self._adapt(scale, self._all_finite())
-        self._progress.clear()
+        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
+        self.__dict__.pop("_held", None)
 
     def _all_finite(self) -> bool:
-        found = [progress.finite for progress in self._progress.values() if progress.finite is not None]
+        states = self._per_optimizer_states.values()
+        found = [one for state in states for one in state["found_inf_per_device"].values()]
         if not found:
             raise AssertionError("No inf checks were recorded prior to update.")
-        return all(found)
+        return not any(one.item() for one in found)
 
     def _adapt(self, scale: Tensor, finite: bool) -> None:
+        tracker: Any = self._growth_tracker
         if not finite:
             scale.mul_(self._backoff_factor)
-            self._growth_tracker = 0
+            tracker.zero_()
             return
-        self._growth_tracker += 1
-        if self._growth_tracker == self._growth_interval:
-            self._growth_tracker = 0
+        tracker.add_(1)
+        if tracker.item() == self._growth_interval:
+            tracker.zero_()
             grown = scale * self._growth_factor
             if grown.isfinite():
                 scale.copy_(grown)
@@ -274,8 +326,33 @@ class GradScaler:
             "growth_factor": self._growth_factor,
             "backoff_factor": self._backoff_factor,
             "growth_interval": self._growth_interval,
-            "_growth_tracker": self._growth_tracker,
+            "_growth_tracker": self._get_growth_tracker(),
         }
+
+    def _get_growth_tracker(self) -> int:
+        if not self._enabled:
+            return 0
+        return self._init_growth_tracker if self._growth_tracker is None else int(self._growth_tracker.item())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle keeps: the factor and its settings as numbers.
+
+        Raises
+        ------
+        AssertionError
+            Between an `unscale_` or `step` and the `update` that follows.
+        """
+        state = {name: value for name, value in self.__dict__.items() if name != "_held"}
+        if self._enabled:
+            if self._per_optimizer_states:
+                raise AssertionError(
+                    "A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after "
+                    "scaler.update()."
+                )
+            state["_init_scale"] = self.get_scale()
+            state["_init_growth_tracker"] = self._get_growth_tracker()
+            state["_scale"] = state["_growth_tracker"] = None
+        return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over the state of another scaler.
@@ -297,7 +374,9 @@ class GradScaler:
         self._growth_factor = state_dict["growth_factor"]
         self._backoff_factor = state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
-        self._growth_tracker = state_dict["_growth_tracker"]
+        self._init_growth_tracker = state_dict["_growth_tracker"]
+        if self._growth_tracker is not None:
+            self._growth_tracker.fill_(state_dict["_growth_tracker"])
 
 
 def _as_number(new_scale: float | Tensor) -> float:
@@ -316,15 +395,3 @@ def _gradients(optimizer: Any) -> Iterator[Tensor]:
         for parameter in group["params"]:
             if parameter.grad is not None:
                 yield parameter.grad
-
-
-def _unscale(gradients: Iterable[Tensor], factor: float) -> bool:
-    """Multiply gradients in place; returns whether all of them were finite."""
-    finite = True
-    with mt_core.no_grad():
-        for gradient in gradients:
-            if gradient.dtype is mt_core.float16:
-                raise ValueError("Attempting to unscale FP16 gradients.")
-            finite = finite and bool(mt_core.isfinite(gradient).all())
-            gradient.mul_(factor)
-    return finite
