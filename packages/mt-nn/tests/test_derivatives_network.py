@@ -57,3 +57,23 @@ def test_derivatives(name: str) -> None:
     inputs = tuple(torch.randn(shape, dtype=torch.float64).requires_grad_() for shape in shapes)
     assert gradcheck(function, inputs)
     assert gradgradcheck(function, inputs)
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "transposed"),
+    [((2, 0, 9), (12, 0, 3), False), ((0, 0, 9, 9), (8, 0, 3, 3), False), ((0, 4, 9), (4, 3, 3), True)],
+    ids=["no channel", "no sample and no channel", "no sample"],
+)
+def test_what_convolves_nothing_has_gradients_of_zeros(
+    x: tuple[int, ...], w: tuple[int, ...], transposed: bool
+) -> None:
+    groups = 2 if transposed else 1
+    outputs = w[1] * groups if transposed else w[0]
+    convolve = getattr(F, f"conv_transpose{len(x) - 2}d" if transposed else f"conv{len(x) - 2}d")
+    inputs = [torch.randn(shape).requires_grad_() for shape in (x, w, (outputs,))]
+    y = convolve(*inputs, groups=groups)
+    y.sum().backward()
+    assert [tuple(t.grad.shape) for t in inputs] == [x, w, (outputs,)]
+    assert not any(t.grad.any() for t in inputs)
+    with pytest.raises(RuntimeError, match=r"zero channel inputs are supported, but got input shape: \[2, 3, 1, 0\]"):
+        F.conv1d(torch.ones(2, 3, 0), torch.ones(4, 3, 3), padding=2)

@@ -81,7 +81,7 @@ def convolution_gradients(mask: Any, grad: Any, input: Any, weight: Any, options
     `grad` is that of the result, (n, o, *); `options` are stride, padding, dilation, transposed and groups.
     """
     if not input.numel():
-        return _gradients_of_nothing(mask, grad, input, weight)
+        return _gradients_of_nothing(mask, input, weight, options)
     transposed = options[3]
     kernel = tuple(weight.shape[2:])
     grad_input = grad_weight = None
@@ -94,9 +94,14 @@ def convolution_gradients(mask: Any, grad: Any, input: Any, weight: Any, options
     return grad_input, grad_weight, grad.sum((0, *range(2, grad.dim()))) if mask[2] else None
 
 
-def _gradients_of_nothing(mask: Any, grad: Any, input: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """Zeros: no sample, or no channel, tells anything of the weights."""
-    grad_bias = grad.new_zeros((grad.shape[1],)) if mask[2] else None
+def _gradients_of_nothing(mask: Any, input: Any, weight: Any, options: Any) -> tuple[Any, Any, Any]:
+    """Zeros: no sample, or no channel, tells anything of the weights.
+
+    The result of no channel has none either, whatever the weight says, so the bias has as many as the weight says.
+    """
+    *_, transposed, groups = options
+    outputs = weight.shape[1] * groups if transposed else weight.shape[0]
+    grad_bias = weight.new_zeros((outputs,)) if mask[2] else None
     return ops.zeros_like(input) if mask[0] else None, ops.zeros_like(weight) if mask[1] else None, grad_bias
 
 

@@ -169,7 +169,8 @@ def _two(values: Ints, name: str) -> Ints:
 
 def _check_elements(x: Ints, w: Ints) -> None:
     if 0 in x[2:]:
-        raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {list(x)}")
+        shape = [*x[:2], 1, *x[2:]] if len(x) == 3 else list(x)  # one dimension is the width of two
+        raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {shape}")
     if 0 in w[2:]:
         raise RuntimeError(f"a weight of size {list(w)} has no window")
 
