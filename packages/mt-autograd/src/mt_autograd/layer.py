@@ -7,9 +7,11 @@ from functools import cache
 from typing import Any
 
 from mt_core.dispatch.registry import Overload, find_overload
-from mt_core.keys import INFERENCE
+from mt_core.dispatch.writing import resize_out
+from mt_core.keys import AUTOGRAD, INFERENCE
 from mt_core.plugins.protocols import CONTRACT
 from mt_core.schema import Schema
+from mt_core.state import excluding
 from mt_core.tensor import Tensor
 from mt_core.tensor_types import tensors_in
 
@@ -19,7 +21,15 @@ from .inplace import check_inplace, record_inplace, set_history
 from .modes import is_watched
 from .node import Node, leave_identity, leave_layout, output_spec, underivable
 from .operator_node import OperatorNode, node_class
-from .out_forms import is_copied, is_underivable, is_unrecorded, refused_by, refused_leaf_of, resizes_always
+from .out_forms import (
+    is_copied,
+    is_refused_late,
+    is_underivable,
+    is_unrecorded,
+    refused_by,
+    refused_leaf_of,
+    resizes_always,
+)
 from .recompute import record_recomputed, record_recomputed_inplace, record_view
 from .recorders import recorder
 from .recording import DIFFERENTIABLE, make_output, real_results_only
@@ -194,7 +204,22 @@ def out_form(overload: Overload, below: Callee) -> Callee:
         return _refusing_leaf(overload, record_not_implemented(overload, below))
     if is_copied(overload) and overload.declaration.functional is not None:
         return record_copied(overload, find_overload(overload.declaration.functional), below)
+    if is_refused_late(overload) and overload.declaration.functional is not None:
+        return _refusing_late(overload, find_overload(overload.declaration.functional))
     return refuse_out(overload)
+
+
+def _refusing_late(overload: Overload, functional: Overload) -> Callee:
+    """An ``out=`` form whose last part refuses, when ``out`` has the result's shape already."""
+    at = next(i for i, argument in enumerate(overload.schema.arguments) if argument.writes)
+    refuse = refuse_out(overload)
+
+    def run(*args: Any) -> Any:
+        with excluding(AUTOGRAD):
+            resize_out(args[at], functional.call(*args[:at], *args[at + 1 :]).shape)
+        return refuse()
+
+    return run
 
 
 def record_copied(overload: Overload, functional: Overload, below: Callee) -> Callee:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from mt_core.dispatch.registry import Overload, find_overload
 
-__all__ = ["is_copied", "is_underivable", "is_unrecorded", "refused_by", "refused_leaf_of", "resizes_always"]
+__all__ = [
+    "is_copied",
+    "is_refused_late",
+    "is_underivable",
+    "is_unrecorded",
+    "refused_by",
+    "refused_leaf_of",
+    "resizes_always",
+]
 
 #: What PyTorch carries out by the recorded operator and a recorded copy.
 _COPIED = frozenset(
@@ -28,6 +36,8 @@ _UNDERIVABLE = frozenset(
     bitwise_xor.Tensor gcd lcm
     """.split()
 )
+#: What is refused when ``out`` has its shape.
+_REFUSED_LATE = frozenset(["kron", "linalg_multi_dot"])
 #: What gives integers that nothing is recorded of.
 _UNRECORDED = frozenset(["bucketize", "linalg_matrix_rank", "isin.Scalar_Tensor", "isin.Tensor_Scalar"])
 #: Factories that make ``out`` of their size whatever it is; no variable that requires grad can be resized so.
@@ -62,6 +72,11 @@ _PARTS_OF_OVERLOADS = {"max.other": "maximum", "min.other": "minimum"}
 def is_copied(overload: Overload) -> bool:
     """Whether the form is the recorded operator, and a copy of its result, which is recorded too."""
     return overload.declaration.functional in _COPIED
+
+
+def is_refused_late(overload: Overload) -> bool:
+    """Whether the form has given ``out`` its shape when a part of it refuses."""
+    return overload.declaration.functional in _REFUSED_LATE
 
 
 def is_underivable(overload: Overload) -> bool:

@@ -81,7 +81,8 @@ class Declaration:
         An ``out`` that gets another shape is laid out as the result; with "empty", only if it had no elements. Those
         of elementwise operators always are.
     resizes_first : bool, or function of the arguments
-        Whether an ``out`` gets the result's shape before its dtype is refused.
+        Whether an ``out`` gets the result's shape before its dtype is refused. A function tells the shape, which
+        ``out`` gets before the arguments are refused, or None for those that refuse first.
     shaped_as : str
         The argument whose shape ``out`` gets before shapes are refused; without it, the result's.
     any_shape_out : bool
@@ -166,7 +167,7 @@ class Declaration:
         out_check: OutDtypes | None = None,
         any_shape_out: bool = False,
         laid_out: bool | str = False,
-        resizes_first: bool | Callable[..., bool] = False,
+        resizes_first: bool | Callable[..., tuple[int, ...] | None] = False,
         count_told: bool = False,
         shaped_as: str = "",
         out_is_internal: bool = False,
@@ -274,7 +275,7 @@ class Facts(TypedDict, total=False):
     out_check: OutDtypes
     any_shape_out: bool
     laid_out: bool | str
-    resizes_first: bool | Callable[..., bool]
+    resizes_first: bool | Callable[..., tuple[int, ...] | None]
     count_told: bool
     shaped_as: str
     out_is_internal: bool

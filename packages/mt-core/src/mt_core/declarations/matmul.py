@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import zip_longest
 from typing import Any
 
 from .. import dtypes
@@ -65,9 +66,16 @@ _DOT_OUT: dict[str, Any] = {
 }
 
 
-def _resizes_first(self: Any, other: Any) -> bool:
-    """Products of matrices with matrices or vectors check ``out`` first, all other ones resize it."""
-    return sorted((self.dim(), other.dim())) not in ([1, 2], [2, 2])
+def _resizes_first(self: Any, other: Any) -> tuple[int, ...] | None:
+    """Products of matrices with matrices or vectors check ``out`` first, all other ones give it the result's shape."""
+    a, b = tuple(self.shape), tuple(other.shape)
+    if not a or not b or sorted((len(a), len(b))) in ([1, 2], [2, 2]):
+        return None
+    batches = list(zip_longest(reversed(a[:-2]), reversed(b[:-2]), fillvalue=1))
+    if any(n != m and 1 not in (n, m) for n, m in batches):
+        return None  # which is refused before
+    batch = [m if n == 1 else n for n, m in reversed(batches)]
+    return (*batch, *a[-2:-1], *(b[-1:] if len(b) > 1 else ()))
 
 
 family.plain(

@@ -401,9 +401,8 @@ def svd(self: Any, some: bool, compute_uv: bool) -> Any:
     named = struct_sequence("svd", ("U", "S", "V"))
     if not compute_uv:
         m, n = self.shape[-2:]
-        return named(
-            (self.new_zeros((*self.shape[:-2], m, m)), svdvals(self, None), self.new_zeros((*self.shape[:-2], n, n)).mT)
-        )
+        nothing = [self.new_empty((*self.shape[:-2], size, size)).zero_() for size in (m, n)]  # counted as a write
+        return named((nothing[0], svdvals(self, None), nothing[1].mT))
     u, s, vh = ops.linalg_svd(self, not some)
     return named((u, s, vh.mH))
 

@@ -10,6 +10,7 @@ from ..api import _functions as ops
 from ..declarations._checks import COMPLEX, FLOATS, INTEGERS, Supported
 from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
+from ..dispatch.writing import resize_out
 from ..dtypes import scalar_type_name
 from ..keys import AUTOGRAD, STRIDED
 from ..layout import broadcast_shapes
@@ -214,15 +215,29 @@ def inner(self: Any, other: Any) -> Any:
     return rows.mm(columns.t()).reshape((*self.shape[:-1], *other.shape[:-1]))
 
 
-@composite("kron")
-def kron(self: Any, other: Any) -> Any:
-    """self (*A), other (*B) -> (A[i] B[i], ...), the shorter preceded by ones."""
+def _kron_factors(self: Any, other: Any) -> tuple[Any, Any, list[int]]:
+    """Both with a dimension of the other's between their own, and the sizes of the product where those are merged."""
     ndim = max(self.dim(), other.dim())
     a, b = ((1,) * (ndim - t.dim()) + tuple(t.shape) for t in (self, other))
     left = self.reshape([n for size in a for n in (size, 1)])
     right = other.reshape([n for size in b for n in (1, size)])
+    return left, right, [n * m for n, m in zip(a, b, strict=True)]
+
+
+@composite("kron.out")
+def kron_out(self: Any, other: Any, out: Any) -> Any:
+    left, right, sizes = _kron_factors(self, other)
+    resize_out(out, sizes)
+    apart = [n * m for n, m in zip(left.shape, right.shape, strict=True)]
+    ops.mul(left, right, out=out.data.view(apart))  # which counts its own writes: PyTorch counts none here
+    return out
+
+
+@composite("kron")
+def kron(self: Any, other: Any) -> Any:
+    """self (*A), other (*B) -> (A[i] B[i], ...), the shorter preceded by ones."""
+    left, right, sizes = _kron_factors(self, other)
     product = left * right
-    sizes = [n * m for n, m in zip(a, b, strict=True)]
     if not hidden_from(product):  # how the lanes of `vmap` lie is nobody's affair
         product.detach().view(sizes)  # refuses strides that do not merge, which the product has from its factors
     return ops._unsafe_view(product, sizes)

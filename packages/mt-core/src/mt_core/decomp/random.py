@@ -45,13 +45,24 @@ def _drawn(fill: KernelCache, tensor: Any, *parameters: Any) -> Any:
 
 
 def _resized(out: Any, size: Ints, dtype: Any, device: Any) -> Any:
-    """``out``, checked against the options beside it, in the size of the result."""
+    """``out``, checked against the options beside it, in the size of the result, which counts as no write."""
+    _check_options(out, dtype, device)
+    take_shape(out, tuple(size))
+    return out
+
+
+def _resized_as_written(out: Any, size: Ints, dtype: Any, device: Any) -> Any:
+    """The same, where the change of size is a write of its own."""
+    _check_options(out, dtype, device)
+    return out if tuple(out.shape) == tuple(size) else out.resize_(size)
+
+
+def _check_options(out: Any, dtype: Any, device: Any) -> None:
     if dtype is not None and dtype is not out.dtype:
         given, found = scalar_type_name(dtype), scalar_type_name(out.dtype)
         raise RuntimeError(f"dtype {given} does not match dtype of out parameter ({found})")
     if device is not None and device.type != out.device.type:
         raise RuntimeError(f"device type {device} does not match device type of out parameter ({out.device})")
-    return out if tuple(out.shape) == tuple(size) else out.resize_(size)
 
 
 @composite("rand")
@@ -88,14 +99,14 @@ def randn_generator(size: Ints, generator: Any, *options: Any) -> Any:
 
 @composite("randn.out")
 def randn_out(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any, out: Any) -> Any:
-    return _resized(out, size, dtype, device).normal_()
+    return _resized_as_written(out, size, dtype, device).normal_()
 
 
 @composite("randn.generator_out")
 def randn_generator_out(
     size: Ints, generator: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, out: Any
 ) -> Any:
-    return _resized(out, size, dtype, device).normal_(generator=generator)
+    return _resized_as_written(out, size, dtype, device).normal_(generator=generator)
 
 
 @composite("randint.low_generator")

@@ -54,6 +54,14 @@ def _lstm(from_input: Any, hx: tuple[Any, Any], w_hh: Any, b_hh: Any, w_hr: Any 
     return (hidden if w_hr is None else ops.linear(hidden, w_hr)), cell
 
 
+def _lstm_in_place(from_input: Any, hx: tuple[Any, Any], w_hh: Any, b_hh: Any) -> tuple[Any, Any]:
+    """`_lstm` in parts, as PyTorch's cells are: each result has the node of its own last operator."""
+    hidden, cell = hx
+    keep_input, forget, new, output = (ops.linear(hidden, w_hh, b_hh) + from_input).chunk(4, -1)
+    next_cell = (ops.sigmoid(forget) * cell).add_(ops.sigmoid(keep_input) * ops.tanh(new))
+    return ops.sigmoid(output) * ops.tanh(next_cell), next_cell
+
+
 @composite("_lstm_gates", explicit=True)
 def lstm_gates(gates: Any, cell: Any) -> tuple[Any, Any, Any]:
     keep_input, forget, new, output = gates.chunk(4, -1)
@@ -333,7 +341,7 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -
         raise RuntimeError("lstm_cell expects two hidden states")
     _check_cell(input, hx[0], w_ih, w_hh, 4, 0)
     _check_cell(input, hx[1], w_ih, w_hh, 4, 1)
-    return _lstm(ops.linear(input, w_ih, b_ih), (hx[0], hx[1]), w_hh, b_hh)
+    return _lstm_in_place(ops.linear(input, w_ih, b_ih), (hx[0], hx[1]), w_hh, b_hh)
 
 
 # Sequences of different lengths

@@ -40,6 +40,22 @@ def nansum(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 @composite("nanmean")
 def nanmean(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    _check_nanmean(self, dtype)
+    return ops.nansum(self, dim, keepdim, dtype=dtype) / _count_of_numbers(self, dim, keepdim)
+
+
+@composite("nanmean.out")
+def nanmean_out(self: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Any:
+    _check_nanmean(self, dtype)
+    count = _count_of_numbers(self, dim, keepdim)
+    return ops.nansum(self, dim, keepdim, dtype=dtype, out=out).div_(count)
+
+
+def _count_of_numbers(self: Any, dim: Any, keepdim: bool) -> Any:
+    return (~self.isnan()).sum(dim, keepdim=keepdim)
+
+
+def _check_nanmean(self: Any, dtype: Any) -> None:
     if not (self.is_floating_point() or self.is_complex()):
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
@@ -52,9 +68,6 @@ def nanmean(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
             "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
             f"Got: {dtypes.scalar_type_name(dtype)}"
         )
-    nan = self.isnan()
-    count = (~nan).sum(dim, keepdim=keepdim)
-    return ops.nansum(self, dim, keepdim, dtype=dtype) / count
 
 
 @composite("diff")

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..cell import cell_of
+from ..declarations._inference_writes import INFERENCE_WRITES
 from ..dtypes import dtype
-from ..keys import AUTOGRAD, META
+from ..keys import AUTOGRAD, INFERENCE, META
 from ..state import excluding
 from ..tensor import Tensor
 from ..tensor_types import tensors_in
@@ -25,7 +26,7 @@ from .lookup import composite_of
 from .memory import share_memory
 from .registry import CONTRACT_KERNELS, Overload, load_family
 
-__all__ = ["build", "build_inplace", "counting", "making_new", "standing_in", "unrecorded"]
+__all__ = ["build", "build_inplace", "counting", "counting_writes", "making_new", "standing_in", "unrecorded"]
 
 Callee = Callable[..., Any]
 
@@ -77,6 +78,24 @@ def counting(overload: Overload, function: Callee) -> Callee:
         result = function(*args)
         if result.numel():
             cell_of(result).version = writes
+        return result
+
+    return counted
+
+
+def counting_writes(overload: Overload, function: Callee) -> Callee:
+    """What gives results of inference tensors alone, outside of inference mode, the versions that PyTorch's have."""
+    writes = INFERENCE_WRITES.get(overload.name)
+    if writes is None:
+        return function
+
+    def counted(*args: Any) -> Any:
+        result = function(*args)
+        if all(tensor._keys & INFERENCE for tensor in tensors_in(args)):
+            results = list(tensors_in((result,)))
+            for tensor, version in zip(results, writes if len(writes) > 1 else writes * len(results), strict=False):
+                if version and not tensor._keys & INFERENCE:
+                    cell_of(tensor).version = version
         return result
 
     return counted

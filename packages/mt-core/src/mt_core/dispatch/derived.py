@@ -319,10 +319,13 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
             given = [args[i] for i in rest]
             if chooses is not None and given[dtype_at] is None:
                 given[dtype_at] = chooses(given[0], args[outs[0]])
+            if callable(resizes_first) and (shape := resizes_first(*given)) is not None:
+                if not any(isinstance(value, Tensor) and share_memory(args[outs[0]], value) for value in given):
+                    resize_out(args[outs[0]], shape)
             results = functional.call(*given)
             if elementwise_kind and any(args[i] is args[outs[0]] for i in tensors):
                 check_shape(args[outs[0]], results.shape)
-            if resizes_first is True or resizes_first and resizes_first(*given):
+            if resizes_first is True or callable(resizes_first) and resizes_first(*given) is not None:
                 resize(args[outs[0]], results)
             if check_outs is not None:
                 for i, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):

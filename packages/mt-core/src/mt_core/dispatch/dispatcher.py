@@ -138,8 +138,8 @@ def backend_key_for(requested: device | None) -> int:
 def resolve(overload: Overload, call_keys: int) -> Callee:
     """Find, build and cache the callable for the keys of a call."""
     found = _resolve(overload, call_keys)
-    if overload.schema.is_mutable and _is_guarded(call_keys):
-        found = _guarded(overload, found)
+    if _is_guarded(call_keys):
+        found = _guarded(overload, found) if overload.schema.is_mutable else composed.counting_writes(overload, found)
     if overload.schema.is_mutable and overload.declaration.form != "out" and not is_hollow(call_keys):
         found = kept_apart(
             overload, found, lambda: _rule_of_either(overload)
