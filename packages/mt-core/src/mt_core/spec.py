@@ -10,7 +10,10 @@ from .symbolic import at_least_one
 if TYPE_CHECKING:
     from .dtypes import dtype
 
-__all__ = ["Spec", "View", "is_contiguous"]
+__all__ = ["AS_MADE", "Spec", "View", "is_contiguous"]
+
+#: The strides of a result that is laid out as its kernel leaves it.
+AS_MADE: tuple[int, ...] = (-1,)
 
 
 class Spec:
@@ -21,7 +24,7 @@ class Spec:
     shape, dtype
         Of the result.
     strides
-        In elements; None: contiguous.
+        In elements; None: contiguous; `AS_MADE`: what the kernel gives.
     arguments
         Argument name -> what the kernel gets in its place: dimensions counted from the front, a single number made a
         pair. Of several results, those of the first count.

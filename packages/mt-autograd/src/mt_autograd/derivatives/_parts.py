@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -12,6 +13,7 @@ from mt_core.cell import cell_of
 from mt_core.dispatch.lookup import composite_of
 from mt_core.dispatch.registry import find_overload
 from mt_core.dtypes import bool as bool_
+from mt_core.state import tls
 from mt_core.tensor_types import tensors_in
 
 from ..api import grad
@@ -20,9 +22,26 @@ from ..recording import DIFFERENTIABLE
 from ..rules import joint_derivative
 
 
+def written_times(times: int, formula: Callable[..., Any]) -> Callable[..., Any]:
+    """A formula whose gradient has the version that PyTorch's has, which writes to it while it makes it."""
+
+    @wraps(formula)
+    def run(*args: Any) -> Any:
+        return counted(formula(*args), times)
+
+    return run
+
+
+def counted(gradient: Any, times: int) -> Any:
+    """A gradient that nobody has seen, with a version; where it is recorded itself, writes are not counted."""
+    if not tls.transforms and not is_grad_enabled() and gradient.numel():
+        cell_of(gradient).version = times
+    return gradient
+
+
 def derivative_of_parts(
     name: str, *arguments: str, node: str | None = None, differentiable_outputs: tuple[bool, ...] | None = None,
-    follows: bool = False,
+    follows: bool = False, writes: Callable[..., Sequence[int]] | None = None,
 ) -> None:  # fmt: skip
     """Declare that an operator's gradient is that of its composite, carried out again, recorded, when it is asked for.
 
@@ -38,6 +57,8 @@ def derivative_of_parts(
         See `mt_autograd.rules.derivative`.
     follows
         Whether second derivatives are zeros where the gradient does not change with its argument, see `following`.
+    writes
+        The versions of the gradients, from the arguments of the call; 0 without.
     """
     overload = find_overload(name)
     names = [argument.name for argument in overload.schema.arguments]
@@ -52,9 +73,10 @@ def derivative_of_parts(
             result = composite_of(overload).function(*given)
         found = iter(_pulled_back(result, grads, [s for s in sources if s is not None], again))
         gradients = [None if source is None else next(found) for source in sources]
-        return tuple(
-            [_laid_out(g, args[i] if again and follows else None) for g, i in zip(gradients, positions, strict=True)]
-        )
+        made = [_laid_out(g, args[i] if again and follows else None) for g, i in zip(gradients, positions, strict=True)]
+        if writes is None:
+            return tuple(made)
+        return tuple([None if g is None else counted(g, times) for g, times in zip(made, writes(*args), strict=True)])
 
     # A rule reads off the names of parameters what a formula wants.
     words = ["grads", "mask", *names]

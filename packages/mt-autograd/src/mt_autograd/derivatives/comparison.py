@@ -7,6 +7,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 
 from ..rules import derivative, non_differentiable, real_only, zero
+from ._parts import written_times
 from ._refused import refused_operator
 
 non_differentiable(
@@ -15,7 +16,7 @@ non_differentiable(
 )  # fmt: skip
 non_differentiable("logical_not", "logical_and", "logical_or", "logical_xor", history_stays=True)
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    derivative(f"{_name}_.Tensor", node=f"{_name.title()}Backward1", self=zero, other=zero)
+    derivative(f"{_name}_.Tensor", node=f"{_name.title()}Backward1", self=zero, other=written_times(1, zero))
 
 
 def chosen(grad: Any, mask: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 
 from ..rules import derivative, zero
+from ._parts import written_times
 
 for _name in ("ceil", "floor", "trunc", "round", "round.decimals"):
     derivative(_name, self=zero)
@@ -19,10 +20,10 @@ def _copysign(grad: Any, self: Any, result: Any) -> Any:
     return grad * ops.where(self == 0, 0, result / self)
 
 
-derivative("copysign.Tensor", self=_copysign, other=zero)
+derivative("copysign.Tensor", self=_copysign, other=written_times(1, zero))
 derivative("copysign.Scalar", self=_copysign)
 derivative(
     "nextafter",
     self=lambda grad, self, other: ops.where(self == other, 0, grad),
-    other=lambda grad, self, other: ops.where(self == other, grad, 0),
+    other=written_times(1, zero),
 )

@@ -8,6 +8,7 @@ from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import find_overload
 
 from ..rules import derivative, forward_rule
+from ._parts import counted
 
 
 def _c2c(grad: Any, dim: Any, normalization: int, forward: bool) -> Any:
@@ -43,6 +44,7 @@ def _c2r(grad: Any, dim: Any, normalization: int, last_dim_size: int) -> Any:
         weight = ops.ones((size,), dtype=grad.dtype, device=grad.device)
         weight.narrow(0, 1, last_dim_size - size).fill_(2)
         spectrum = spectrum * weight.reshape([-1 if i == last else 1 for i in range(spectrum.dim())])
+        return counted(spectrum, 1)
     return spectrum
 
 

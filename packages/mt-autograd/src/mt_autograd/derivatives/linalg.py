@@ -13,6 +13,7 @@ from mt_core.shape_rules.linalg import is_vector
 
 from ..rules import derivative, forward_rule, joint_derivative
 from ._conjugate import conj
+from ._parts import counted, written_times
 from .reduction import product_of_others, restore
 
 
@@ -92,7 +93,7 @@ def _det(grad: Any, A: Any, result: Any) -> Any:
     return grad.unsqueeze(-1).unsqueeze(-1) * ((u * (conj_sign * others).unsqueeze(-2)) @ vh)
 
 
-derivative("_linalg_det", A=_det)
+derivative("_linalg_det", A=written_times(1, _det))
 
 
 def _slogdet(grads: Any, A: Any, result0: Any) -> Any:
@@ -100,7 +101,7 @@ def _slogdet(grads: Any, A: Any, result0: Any) -> Any:
     inverse = _h(ops.linalg_inv(A))
     total = None
     if log_grad is not None:
-        total = log_grad.unsqueeze(-1).unsqueeze(-1) * inverse
+        total = counted(log_grad.unsqueeze(-1).unsqueeze(-1) * inverse, 1)
     if sign_grad is not None and A.is_complex():
         phase = (sign_grad.conj() * result0).imag
         turned = ops.complex(ops.zeros_like(phase), -phase).unsqueeze(-1).unsqueeze(-1) * inverse

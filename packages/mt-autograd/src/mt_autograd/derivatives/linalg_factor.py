@@ -9,7 +9,7 @@ from mt_core.api import _functions as ops
 from mt_core.shape_rules.linalg import is_vector
 
 from ..rules import derivative, joint_derivative, real_only
-from ._parts import derivative_of_parts
+from ._parts import counted, derivative_of_parts, written_times
 from ._refused import refused_argument, refused_operator
 from .linalg import _h, check_phase
 
@@ -52,7 +52,13 @@ derivative("linalg_eigvals", node="LinalgEigBackward0", self=_eigvals)
 # Written in other operators, and one node each.
 derivative_of_parts("linalg_lu", "A", differentiable_outputs=(False, True, True))
 derivative_of_parts("linalg_lu_solve", "LU", "B")
-derivative_of_parts("ormqr", "self", "input2", "input3")
+derivative_of_parts(
+    "ormqr",
+    "self",
+    "input2",
+    "input3",
+    writes=lambda self, input2, *others: (input2.shape[-1] + 1, input2.shape[-1], 1),
+)
 
 
 def _lu_factor(grad: Any, result0: Any, result1: Any) -> Any:
@@ -133,7 +139,7 @@ def _pinv(grad: Any, self: Any, result: Any) -> Any:
     return first + second + third
 
 
-derivative("linalg_pinv.atol_rtol_tensor", self=_pinv)
+derivative("linalg_pinv.atol_rtol_tensor", self=written_times(1, _pinv))
 
 
 def _lstsq(grads: Any, mask: Any, self: Any, b: Any, result0: Any) -> tuple[Any, Any]:
@@ -147,7 +153,7 @@ def _lstsq(grads: Any, mask: Any, self: Any, b: Any, result0: Any) -> tuple[Any,
         inverse = ops.linalg_pinv(self)
         grad_b = _h(inverse) @ gradient
         if mask[0]:
-            grad_a = _pinv(gradient @ _h(right), self, inverse)
+            grad_a = counted(_pinv(gradient @ _h(right), self, inverse), 1)
     if grad_residuals is not None and grad_residuals.numel():
         rest = 2 * (self @ solution - right) * grad_residuals.unsqueeze(-2)
         grad_a = _add(grad_a, rest @ _h(solution))
@@ -176,4 +182,6 @@ def _matrix_exp(grad: Any, self: Any) -> Any:
 derivative("linalg_matrix_exp", self=_matrix_exp)
 
 
-derivative_of_parts("linalg_householder_product", "input", "tau")
+derivative_of_parts(
+    "linalg_householder_product", "input", "tau", writes=lambda input, tau: (tau.shape[-1] + 1, tau.shape[-1])
+)

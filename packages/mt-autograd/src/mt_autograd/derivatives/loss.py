@@ -10,7 +10,7 @@ from mt_core.keys import STRIDED
 from mt_core.promotion import result_type_of
 
 from ..rules import derivative, forward_rule, real_only, zeros
-from ._parts import derivative_of_parts
+from ._parts import counted, derivative_of_parts
 
 derivative("_bounded_log", self=lambda grad, self: grad / self.clamp_min(1e-12))
 
@@ -110,7 +110,8 @@ def _cross_entropy(grad: Any, self: Any, target: Any, weight: Any, reduction: in
 
 
 def _cross_entropy_target(grad: Any, self: Any, weight: Any, reduction: int) -> Any:
-    return _spread(grad, _weighted((1 - self).log() - self.log(), weight), reduction)
+    spread = _spread(grad, _weighted((1 - self).log() - self.log(), weight), reduction)
+    return counted(spread, 2 + (weight is not None) + (reduction == 1))
 
 
 derivative("binary_cross_entropy", self=_cross_entropy, target=_cross_entropy_target)
@@ -122,12 +123,14 @@ def _cross_entropy_logits(grad: Any, self: Any, target: Any, weight: Any, pos_we
         slope = chance - target
     else:
         slope = (pos_weight * target + 1 - target) * chance - pos_weight * target
-    return _spread(grad, _weighted(slope, weight), reduction)
+    times = 2 + 2 * (pos_weight is not None) + (weight is not None) + (reduction == 1)
+    return counted(_spread(grad, _weighted(slope, weight), reduction), times)
 
 
 def _cross_entropy_logits_target(grad: Any, self: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
     slope = -self if pos_weight is None else ops.log_sigmoid(-self) - pos_weight * ops.log_sigmoid(self)
-    return _spread(grad, _weighted(slope, weight), reduction)
+    times = 2 * (pos_weight is not None) + (weight is not None) + (reduction == 1)
+    return counted(_spread(grad, _weighted(slope, weight), reduction), times)
 
 
 derivative("binary_cross_entropy_with_logits", self=_cross_entropy_logits, target=_cross_entropy_logits_target)

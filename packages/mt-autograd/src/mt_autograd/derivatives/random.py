@@ -8,6 +8,7 @@ from mt_core.api import _functions as ops
 from mt_core.decomp.random import native_dropout_scale
 
 from ..rules import derivative, non_differentiable, real_only
+from ._parts import written_times
 from ._refused import refused_argument, refused_operator
 
 
@@ -16,13 +17,16 @@ def zeros(grad: Any) -> Any:
     return ops.zeros_like(grad)
 
 
+#: The same, filled by the operator that PyTorch counts.
+filled_zeros = written_times(1, zeros)
+
 derivative("normal_", self=zeros)
-derivative("normal.Tensor_float", mean=zeros, node="NormalBackward1")
-derivative("normal.float_Tensor", std=zeros, node="NormalBackward2")
-derivative("normal.Tensor_Tensor", mean=zeros, std=zeros, node="NormalBackward3")
+derivative("normal.Tensor_float", mean=filled_zeros, node="NormalBackward1")
+derivative("normal.float_Tensor", std=filled_zeros, node="NormalBackward2")
+derivative("normal.Tensor_Tensor", mean=filled_zeros, std=filled_zeros, node="NormalBackward3")
 real_only("normal.Tensor_float", "normal.float_Tensor", "normal.Tensor_Tensor")
 derivative("bernoulli", self=zeros)
-derivative("bernoulli_.Tensor", self=zeros, p=zeros, node="BernoulliBackward1")
+derivative("bernoulli_.Tensor", self=zeros, p=filled_zeros, node="BernoulliBackward1")
 derivative("bernoulli_.float", self=zeros, node="BernoulliBackward2")
 derivative("random_.from", self=zeros)
 derivative("random_.to", self=zeros)
@@ -32,7 +36,7 @@ derivative("exponential_", self=zeros)
 derivative("geometric_", self=zeros)
 derivative("log_normal_", self=zeros)
 derivative("cauchy_", self=zeros)
-derivative("poisson", self=zeros)
+derivative("poisson", self=filled_zeros)
 derivative("_standard_gamma", self=lambda grad, result, self: grad * ops._standard_gamma_grad(self, result))
 derivative(
     "_standard_gamma_grad",
@@ -41,7 +45,7 @@ derivative(
 )
 refused_operator("_sample_dirichlet", "self")
 refused_operator("_dirichlet_grad", "x", "alpha", "total")
-derivative("bernoulli.Tensor", self=zeros, p=zeros)
+derivative("bernoulli.Tensor", self=zeros, p=filled_zeros)
 for _name in ("uniform normal_functional log_normal exponential cauchy geometric random random.from random.to").split():
     derivative(_name, self=zeros)
 

@@ -10,7 +10,7 @@ from mt_core.hollow import has_elements, seen_through
 
 from ..rules import derivative, forward_rule, non_differentiable, real_only, refuse_integers
 from ._conjugate import conj
-from ._parts import derivative_of_parts
+from ._parts import derivative_of_parts, written_times
 from ._refused import refused_operator
 from ._written import written
 from .reduction import counted_zeros
@@ -89,7 +89,12 @@ derivative("logcumsumexp", self=_logcumsumexp, forward={"self": _logcumsumexp_ta
 refused_operator("bincount", "weights")
 non_differentiable("histc")
 
-derivative("trace", self=lambda grad, self_spec: grad * ops.eye(*self_spec.shape, dtype=grad.dtype, device=grad.device))
+derivative(
+    "trace",
+    self=written_times(
+        2, lambda grad, self_spec: grad * ops.eye(*self_spec.shape, dtype=grad.dtype, device=grad.device)
+    ),
+)
 refuse_integers("cumsum", "cumprod")
 derivative_of_parts("renorm", "self")
 

@@ -297,7 +297,12 @@ def unique_dim(
     if self.shape[dim] <= _INSERTED and (self != self).any():
         return _unique_beside_nan(self, dim)
     values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
-    return values, inverse.reshape(-1), counts
+    return _slice_by_slice(np.moveaxis(values, dim, 0), dim), inverse.reshape(-1), counts
+
+
+def _slice_by_slice(rows: np.ndarray, dim: int) -> np.ndarray:
+    """Slices in the order of the first dimension, which becomes `dim`: each lies in one piece, as PyTorch's do."""
+    return np.moveaxis(np.ascontiguousarray(rows), 0, dim)
 
 
 #: How many elements C++'s sort orders by insertion alone: of so few, what stands beside NaNs is as in PyTorch.
@@ -351,5 +356,5 @@ def unique_consecutive(self: np.ndarray, return_inverse: bool, return_counts: bo
     inverse = np.concatenate([[0], np.cumsum(changed)])
     counts = np.diff(np.concatenate([starts, [rows.shape[0]]]))
     if dim is not None:  # counted and inverted whether asked or not, as in `unique_dim`
-        return np.moveaxis(rows[starts], 0, dim), inverse, counts
+        return _slice_by_slice(rows[starts], dim), inverse, counts
     return _answers(rows[starts], inverse.reshape(self.shape), counts, (return_inverse, return_counts))

@@ -19,7 +19,7 @@ from ..keys import BACKEND_MASK, CPU, FLAGS, META, OTHER_INDEX, STRIDED, WIDTH
 from ..layout import suggested_format
 from ..meta_array import MetaArray, contiguous_strides
 from ..return_types import result_type
-from ..spec import Spec, is_contiguous
+from ..spec import AS_MADE, Spec, is_contiguous
 from ..state import excluding, mode_triple, nested, tls
 from ..tensor import Tensor, new_tensor
 from ..tensor_types import TENSORS
@@ -468,9 +468,16 @@ def wrapper(backend: Any, keys: int) -> Callable[[Spec, int | None], Callable[[A
                 array = cast(array, d)
             return new_tensor(contiguous(array), d, keys)
 
+        def as_made(array: Any) -> Tensor:
+            array = array if array.dtype is stored else cast(array, d)
+            in_elements = tuple([step // d.itemsize for step in array.strides])
+            return new_tensor(array, d, keys if is_contiguous(tuple(array.shape), in_elements) else keys | STRIDED)
+
         shape, strides = spec.shape, spec.strides
         if strides is None or _is_row_major(spec):
             return row_major
+        if strides is AS_MADE:
+            return as_made
         # Strides along dimensions of size 1 are the rule's too: (N, C, 1, 1) in channels_last is contiguous as well.
         laid_out_keys = keys if is_contiguous(shape, strides) else keys | STRIDED
         in_bytes = tuple([s * d.itemsize for s in strides])

@@ -11,7 +11,7 @@ from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..errors import NoData
 from ..promotion import result_type_of
-from ..spec import Spec
+from ..spec import AS_MADE, Spec
 from ..tensor import wrap_dim
 from .reduction import reduced_shape
 
@@ -146,15 +146,16 @@ class Deferred(Spec):
 
     __slots__ = ()
 
-    def __init__(self, dtype: Any) -> None:
-        super().__init__((), dtype)
+    def __init__(self, dtype: Any, strides: tuple[int, ...] | None = None) -> None:
+        super().__init__((), dtype, strides)
 
 
 def _three(self: Any, name: str) -> tuple[Spec, Spec, Spec]:
     _not_for(self, name, bool_too=False)
     if self.is_meta:
         raise NoData(f"{name} on the meta device: the shape of the result depends on data")
-    return Deferred(self._dtype), Deferred(dtypes.int64), Deferred(dtypes.int64)
+    laid_out = AS_MADE if name == "unique_dim" else None  # slices lie in one piece each
+    return Deferred(self._dtype, laid_out), Deferred(dtypes.int64), Deferred(dtypes.int64)
 
 
 @shape_rule("_unique2")
