@@ -76,12 +76,17 @@ class Report:
             found.append(f"noise: {sum(self.noise.values())} of {total} programs, {LIMIT:.1%} may")
         return found
 
+    def _share(self, count: int) -> str:
+        return f"{count} ({count / max(self.programs, 1):.2%})"
+
+    def _shares(self) -> str:
+        return ", ".join(f"{group} {self._share(self.differing[group])}" for group in WANTED)
+
     def text(self) -> str:
         """The whole report."""
         runs = sorted(self.runs.values()) or [0]
-        lines = [
-            f"{self.programs} programs; {dict(self.differing)} differ; noise {dict(self.noise)}; ended {self.ended}"
-        ]
+        noise = f"noise {self._share(sum(self.noise.values()))}: {dict(self.noise)}"
+        lines = [f"{self.programs} programs; {self._shares()} differ; {noise}; ended {self.ended}"]
         lines += [f"{len(self.runs)} operators, run with success {runs[0]} to {runs[-1]} times"]
         seldom = self.seldom_run()
         if seldom:
