@@ -177,6 +177,15 @@ def test_layouts_are_told_apart(dynamic):
         assert torch.equal(compiled(x), x.reshape(-1) * x.storage_offset())
 
 
+def test_memory_that_the_program_relies_on_is_guarded():
+    def program(x):
+        return x.as_strided((x.shape[0], 1), x.stride()) * 2
+
+    compiled = torch.compile(program, backend=CompileCounter(), dynamic=True)
+    for x in (_numbered(4, 7).t(), _numbered(5, 6).t(), _numbered(6, 7)[1:], _numbered(9, 9)[2:5, 1:4]):
+        assert torch.equal(compiled(x), program(x))
+
+
 _held = torch.ones(3)
 
 

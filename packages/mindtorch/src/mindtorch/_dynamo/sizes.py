@@ -16,7 +16,7 @@ from mt_core import Tensor, formats, symbolic
 from mt_core.symbolic import SymInt, has_symbols
 
 from .._capturing import is_compiling, is_exporting, is_library
-from .._sources import ConstantSource
+from .._sources import ConstantSource, Source
 from ..fx.experimental._symbolic_contexts import (
     DimDynamic,
     RelaxedUnspecConstraint,
@@ -196,7 +196,7 @@ class Symbols:
         named = [ConstantSource(source) for _, source, _, _ in self._placed]
         placed = [ConstantSource(place) for place, _, _, _ in self._placed]
         self.env.produce_guards(values, named, input_contexts=contexts)
-        found = dict.fromkeys(self.env.produce_guards(values, placed))
+        found = dict.fromkeys(self.env.produce_guards(values, placed, self._place_of))
         text = " and ".join(f"({part})" for part in found) or "True"
         names = {"math": math, "max": max, "min": min}
         self._holds = eval(f"lambda t, n: {text}", names)  # noqa: S307 - the text of our own printer
@@ -206,6 +206,13 @@ class Symbols:
             self._fixed.append((number, _numbers(fake.shape, tensor.shape), _numbers(fake.stride(), tensor.stride())))
         self._integers = list(arguments.integers)
         self._marks = [marks_of(tensor) for tensor in arguments.tensors]
+
+    def _place_of(self, source: Source) -> str:
+        """What reads a number off the arguments of a call, also one that is no size, as that of the bytes of memory."""
+        for place, name, _, _ in self._placed:
+            if source.name.startswith(name):
+                return place + source.name.removeprefix(name)
+        return source.name
 
     def serves(self, arguments: Arguments) -> bool:
         """Whether what the program relied on holds for another call with arguments of the same structure."""
