@@ -55,7 +55,7 @@ _SUBMODULES = frozenset(
     _C _VF __future__ _custom_op _custom_ops _decomp _dispatch _dynamo _export _functorch _guards _library _logging _ops
     _prims _prims_common _subclasses _tensor _tensor_str _utils accelerator amp autograd backends compiler cpu cuda
     distributed distributions export fft func functional futures fx hub jit library linalg masked mps mtia
-    multiprocessing nn optim overrides profiler random return_types serialization signal special storage testing
+    multiprocessing nn optim overrides profiler random return_types serialization signal sparse special storage testing
     torch_version types utils version xpu
     """.split()
 )
@@ -102,6 +102,8 @@ _EXPORTS = {
     "mt_core.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state
         thread_safe_generator""",
     "mt_core.serialization": "load save",
+    "mt_core.sparse.construct": """sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor
+        sparse_csc_tensor sparse_csr_tensor""",
     "mt_core.storage": "UntypedStorage",
     "mt_core.storage_tensors": "from_file",
     "mt_core.streams": "Event Stream",

@@ -12,7 +12,8 @@ from mt_core.autograd_state import is_grad_enabled
 from mt_core.block import block_of
 from mt_core.dispatch.memory import is_dense
 from mt_core.formats import contiguous_format
-from mt_core.keys import AUTOGRAD, FORWARD_GRAD, HOLLOW, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, STRIDED
+from mt_core.keys import AUTOGRAD, FORWARD_GRAD, HOLLOW, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, SPARSE, STRIDED
+from mt_core.sparse.tensors import coordinates, is_coo
 from mt_core.state import tls
 from mt_core.tensor import Tensor
 
@@ -150,6 +151,8 @@ def accumulate(variable: Tensor, grads: Sequence[Any]) -> None:
         old = state.grad  # type: ignore[union-attr]
         if old is None:
             state.grad = _first_gradient(variable, grads)  # type: ignore[union-attr]
+        elif old._keys & SPARSE and not grads[0]._keys & SPARSE:
+            state.grad = grads[0] + old  # type: ignore[union-attr] # a sum with a dense one is dense
         elif is_grad_enabled():
             state.grad = old + grads[0]  # type: ignore[union-attr]
         else:
@@ -159,6 +162,8 @@ def accumulate(variable: Tensor, grads: Sequence[Any]) -> None:
 def _first_gradient(variable: Tensor, grads: Sequence[Any]) -> Tensor:
     unshared = _references(grads) == _UNSHARED
     grad = grads[0]
+    if grad._keys & SPARSE:
+        return _first_sparse_gradient(grad, unshared)
     if (grad._keys | tls.include) & PYTHON and not grad._keys & HOLLOW:
         taken = not is_grad_enabled() and unshared and _has_layout_of(grad, variable)
         return grad.detach() if taken else new_gradient(grad, variable)  # type: ignore[no-any-return]
@@ -178,6 +183,14 @@ def _first_gradient(variable: Tensor, grads: Sequence[Any]) -> Tensor:
         return grad  # type: ignore[no-any-return]
     recorded = is_grad_enabled() or not grad._keys & FORWARD_GRAD  # as in PyTorch, a copy that is not has no tangent
     return new_gradient(grad if recorded else grad.detach(), variable)
+
+
+def _first_sparse_gradient(grad: Tensor, unshared: bool) -> Tensor:
+    """A copy, or the parts where nobody else has them; of coordinates it is forgotten that they are sorted."""
+    array: Any = grad._array
+    if is_grad_enabled() or not unshared or not is_coo(grad):
+        return grad.clone()
+    return coordinates(array.indices, array.values, array.shape)
 
 
 def _has_layout_of(grad: Tensor, variable: Tensor) -> bool:

@@ -85,7 +85,7 @@ def gradcheck(
         if not check_forward_ad:
             raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     if masked:
-        raise NotImplementedError("gradcheck(masked=True) is not supported: there are no sparse tensors")
+        raise NotImplementedError("gradcheck(masked=True) is not supported: gradients of ordinary tensors are compared")
     check = _Check(func, inputs, eps, atol, rtol)
     try:
         if check_backward_ad:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from mt_core.autograd_state import AutogradState
 from mt_core.dispatch.registry import Overload
 from mt_core.dtypes import scalar_type_name
-from mt_core.keys import AUTOGRAD, HOLLOW, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, STRIDED
+from mt_core.keys import AUTOGRAD, HOLLOW, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, SPARSE, STRIDED
 from mt_core.schema import Argument, Schema
 from mt_core.state import effective_keys
 from mt_core.tensor_types import tensors_in
@@ -110,7 +110,7 @@ def recorder(cls: type[OperatorNode], overload: Overload, below: Callee, call_ke
 
 def pattern_of(plan: Plan, overload: Overload, call_keys: int, watched: bool) -> Pattern:
     schema, numbers = plan.schema, overload.declaration.take_numbers
-    is_view = schema.returns[0].alias is not None
+    is_view = schema.returns[0].alias is not None and not call_keys & SPARSE  # those share nothing that is written to
     return Pattern(
         kinds=tuple(_kind(argument, numbers) for argument in schema.arguments),
         inputs=plan.positions,

@@ -29,6 +29,7 @@ from .keys import (
     OF_TRANSFORM,
     PIPELINE,
     PYTHON,
+    SPARSE,
     TORCH_FUNCTION,
     TRANSFORMED,
 )
@@ -37,6 +38,7 @@ from .overrides import default_torch_function
 from .overriding import MEMBERS, PLAIN, FunctionLayer, disabled_torch_dispatch, register_member
 from .pickling import reduce_layout, reduce_typed_storage, reduce_untyped_storage
 from .size import Size
+from .sparse.layer import LAYER as _SPARSE
 from .storage import UntypedStorage
 from .tensor import Tensor
 from .tensor_autograd import AutogradMembers
@@ -153,6 +155,7 @@ register_layer(FUNCTION_TRANSFORM, FrontLayer())
 register_layer(OF_TRANSFORM, EscapedLayer())
 register_layer(TRANSFORMED, TransformedLayer())
 register_layer(FUNCTIONALIZE, _FUNCTIONALIZATION)
+register_layer(SPARSE, _SPARSE)
 process_hook.install()
 
 from . import asked_members, dispatched_members, subclasses  # noqa: E402 - it keeps what the members attached above do

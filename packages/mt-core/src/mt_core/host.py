@@ -9,7 +9,7 @@ import numpy as np
 from . import dtypes
 from .autograd_state import is_grad_enabled
 from .block import mark_exported
-from .keys import AUTOGRAD, CONJUGATE, CPU, NEGATIVE, PIPELINE
+from .keys import AUTOGRAD, CONJUGATE, CPU, NEGATIVE, PIPELINE, SPARSE
 from .meta_array import HollowArray
 
 __all__ = ["exported", "host_array", "resolved"]
@@ -39,6 +39,11 @@ def exported(tensor: Any) -> np.ndarray:
         raise TypeError(
             f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
             "host memory first."
+        )
+    if tensor._keys & SPARSE:
+        raise TypeError(
+            f"can't convert {'Sparse' if tensor.is_sparse else 'SparseCsr'} layout tensor to numpy. Use "
+            "Tensor.to_dense() first."
         )
     if isinstance(tensor._array, HollowArray):
         return exported(tensor._array.elements_for("memory"))

@@ -34,36 +34,38 @@ CUDA = 1 << 6
 NPU = 1 << 7
 PRIVATE = 1 << 8
 META = 1 << 9
+#: Tensors of a sparse layout (`mt_core.sparse`): they stand for indices and values, which are ordinary tensors.
+SPARSE = 1 << 10
 #: Subclasses with a ``__torch_dispatch__``; a thread includes it while a `TorchDispatchMode` is on.
-PYTHON = 1 << 10
+PYTHON = 1 << 11
 #: Wrappers that a level of ``torch.func.grad`` or ``jvp`` puts around tensors: below its own recording, their insides
 #: go on to the next level outwards.
-TRANSFORMED = 1 << 11
-FUNCTIONALIZE = 1 << 12
-NEGATIVE = 1 << 13
-CONJUGATE = 1 << 14
-ADINPLACE_OR_VIEW = 1 << 15
+TRANSFORMED = 1 << 12
+FUNCTIONALIZE = 1 << 13
+NEGATIVE = 1 << 14
+CONJUGATE = 1 << 15
+ADINPLACE_OR_VIEW = 1 << 16
 #: One bit serves every device: what differs per device is the backend bit below, and the layer is built per key set.
-AUTOGRAD = 1 << 16
+AUTOGRAD = 1 << 17
 #: Tensors with a tangent (forward mode): above autograd, so that tangents can be differentiated by backward.
-FORWARD_GRAD = 1 << 17
-TRACING = 1 << 18
-AUTOCAST = 1 << 19
+FORWARD_GRAD = 1 << 18
+TRACING = 1 << 19
+AUTOCAST = 1 << 20
 #: Tensors that a level of a transform made. A level takes the calls that it sees before they come by here: what does
 #: has outlived its level.
-OF_TRANSFORM = 1 << 20
+OF_TRANSFORM = 1 << 21
 #: Tensors whose value or memory waits in a queue (`mt_core.pipeline`); a thread includes it while it puts calls off.
-PIPELINE = 1 << 21
+PIPELINE = 1 << 22
 #: A thread includes it while it is inside of transforms of ``torch.func``: the innermost of them sees the call first.
-FUNCTION_TRANSFORM = 1 << 22
-TORCH_FUNCTION = 1 << 23
+FUNCTION_TRANSFORM = 1 << 23
+TORCH_FUNCTION = 1 << 24
 #: No layer of its own: a thread includes it while packing hooks or anomaly mode are on, and autograd builds closures
 #: for it.
-INSTRUMENTED = 1 << 24
+INSTRUMENTED = 1 << 25
 
 #: Tensors with one of these have no memory: whoever serves the key carries the call out on others that have. Of those
 #: with `PYTHON`, some have; those with `PIPELINE` will have it.
-HOLLOW = TRANSFORMED | OF_TRANSFORM | FUNCTIONALIZE | PIPELINE
+HOLLOW = TRANSFORMED | OF_TRANSFORM | FUNCTIONALIZE | PIPELINE | SPARSE
 #: Keys that dispatch passes over without a layer; any other key without one is an error.
 TRANSPARENT = INSTRUMENTED
 
@@ -72,7 +74,7 @@ BACKENDS = (CPU, CUDA, NPU, PRIVATE, META)
 #: Bits of a tensor that say how it is stored; what a new output inherits is decided by the executor, not by these.
 FLAGS = STRIDED | INFERENCE | NO_GRAD_VIEW | MULTI_VIEW | OTHER_INDEX
 #: Key sets take this many bits; interned modes (`mt_core.state`) lie above.
-WIDTH = 25
+WIDTH = 26
 #: Interned modes take at most this many bits.
 MODE_WIDTH = 24
 #: From here on, one bit for each third-party device type in use.

@@ -17,7 +17,7 @@ import numpy as np
 from . import dtypes
 from .dtypes import dtype as DType
 from .host import host_array
-from .keys import FORWARD_GRAD, HOLLOW, PYTHON
+from .keys import FORWARD_GRAD, HOLLOW, PYTHON, SPARSE
 from .python_dispatch import dispatches
 from .tensor import Tensor
 
@@ -155,9 +155,12 @@ def _default_complex() -> DType:
     return dtypes.complex128 if dtypes.get_default_dtype() is dtypes.float64 else dtypes.complex64
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
-    """Append what stands behind the elements, on a new line where the last one is full."""
+def _with_suffixes(text: str, suffixes: list[str], indent: int, apart: bool = False) -> str:
+    """Append what stands behind the elements, on a new line where the last one is full, or where it is kept `apart`."""
     used = len(text) - text.rfind("\n") + 1
+    if apart:
+        text += ",\n" + " " * indent + suffixes[0]
+        used, suffixes = indent + len(suffixes[0]), suffixes[1:]
     for suffix in suffixes:
         if used + len(suffix) + 2 > PRINT_OPTS.linewidth:
             text += ",\n" + " " * indent + suffix
@@ -308,6 +311,8 @@ def tensor_repr(tensor: Tensor, contents: str | None = None) -> str:
 
     A subclass is named in the text; one that is marked as a parameter (`_is_param`) is wrapped in ``Parameter(...)``.
     """
+    if tensor._keys & SPARSE:
+        return _sparse_repr(tensor)
     if tensor._keys & HOLLOW and (stands := tensor._array.text()) is not None:
         return stands
     plain = type(tensor) is Tensor or type(tensor).__name__ == "Parameter"
@@ -326,6 +331,19 @@ def tensor_repr(tensor: Tensor, contents: str | None = None) -> str:
         tangent=_innermost_tangent(tensor),
     )
     return text if plain or not getattr(tensor, "_is_param", False) else f"Parameter({text})"
+
+
+def _sparse_repr(tensor: Tensor) -> str:
+    from .printing_sparse import sparse_text  # lazy: few programs print sparse tensors
+
+    grad_fn = _history_name(tensor)
+    told = [f"grad_fn=<{grad_fn}>"] if grad_fn is not None else ["requires_grad=True"] if tensor.requires_grad else []
+    return sparse_text(tensor._array, tensor.dtype, told, _part_text, _with_suffixes)
+
+
+def _part_text(part: Tensor, indent: int) -> str:
+    elements = host_array(part)
+    return _elements_text(elements, part.dtype, indent) if elements.size else "[]"
 
 
 def _elements_of(tensor: Tensor, contents: str | None) -> np.ndarray | None:

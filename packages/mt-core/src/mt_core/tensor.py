@@ -28,6 +28,7 @@ from .block import block_of
 from .cell import Cell
 from .devices import device, device_type_of
 from .dtypes import dtype
+from .formats import sparse_coo, sparse_csr
 from .keys import (
     AUTOGRAD,
     BACKEND_MASK,
@@ -38,6 +39,7 @@ from .keys import (
     NEGATIVE,
     OF_TRANSFORM,
     PIPELINE,
+    SPARSE,
     STRIDED,
 )
 from .meta_array import HollowArray, contiguous_strides
@@ -271,7 +273,18 @@ class Tensor(_Members):
         return self._keys & META != 0
 
     # PyTorch can be asked for kinds of tensors that do not exist here.
-    is_sparse, is_sparse_csr, is_quantized, is_mkldnn, is_nested = (property(lambda self: False) for _ in range(5))
+    is_quantized, is_mkldnn, is_nested = (property(lambda self: False) for _ in range(3))
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the layout is ``torch.sparse_coo``."""
+        return self._keys & SPARSE != 0 and self._array.layout is sparse_coo
+
+    @property
+    def is_sparse_csr(self) -> bool:
+        """Whether the layout is ``torch.sparse_csr``."""
+        return self._keys & SPARSE != 0 and self._array.layout is sparse_csr
+
     is_ipu = device_methods.on_device("ipu")
     is_maia = device_methods.on_device("maia")
     is_mps = device_methods.on_device("mps")

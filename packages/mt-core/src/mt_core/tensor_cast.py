@@ -17,9 +17,10 @@ from .devices import device as Device
 from .dispatch.dispatcher import backend_for, check_written
 from .dispatch.registry import overload
 from .dtypes import dtype, scalar_type_name
+from .errors import no_kernel
 from .formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided
 from .hollow import within_reach
-from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, HOLLOW, INFERENCE, OF_TRANSFORM, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, HOLLOW, INFERENCE, OF_TRANSFORM, SPARSE, STRIDED
 from .layout import channels_last_strides, suggested_format
 from .meta_array import contiguous_strides
 from .pinned import is_pinned, pinned, warn_of_device
@@ -42,8 +43,8 @@ class CastMembers:
 
     @property
     def layout(self: Any) -> Any:
-        """How the elements are stored: always ``torch.strided``."""
-        return strided
+        """How the elements are stored: ``torch.strided``, or a sparse layout."""
+        return self._array.layout if self._keys & SPARSE else strided
 
     @property
     def _backend(self: Any) -> Any:
@@ -78,6 +79,9 @@ class CastMembers:
         """The type's name (``torch.FloatTensor``), or the tensor converted to a dtype or type name."""
         if dtype is None:
             where = "" if self.device.type == "cpu" else f"{self.device.type}."
+            where += (
+                "sparse." if self._keys & SPARSE and self.is_sparse else "sparse_csr." if self._keys & SPARSE else ""
+            )
             return f"torch.{where}{scalar_type_name(self._dtype)}Tensor"
         d, place = _dtype_of_type(dtype)
         if place is None:
@@ -217,6 +221,8 @@ class CastMembers:
         strides = contiguous_strides(shape)
         if memory_format in (channels_last, channels_last_3d):
             strides = channels_last_strides(shape, memory_format)
+        if self._keys & SPARSE:
+            raise no_kernel("Could not run 'aten::resize_' with arguments from the 'SparseCPU' backend.")
         if self._keys & HOLLOW and (resized := getattr(self._array, "resized", None)) is not None:
             return resized(self, shape, strides)
         held = give_shape(self, shape, strides)

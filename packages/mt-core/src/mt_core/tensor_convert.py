@@ -23,6 +23,7 @@ from .keys import (
     META,
     NEGATIVE,
     OTHER_INDEX,
+    SPARSE,
     STRIDED,
 )
 from .meta_array import HollowArray
@@ -284,6 +285,8 @@ class ConversionMembers:
 
 def copied_leaf(self: Any, memo: dict[int, Any]) -> Any:
     """The deep copy of a leaf: its storage is copied once for all tensors on it."""
+    if self._keys & SPARSE:
+        return _copied_sparse(self, memo)
     block = block_of(self)
     copied_block = memo.get(id(block))
     backend = block.backend
@@ -305,6 +308,19 @@ def copied_leaf(self: Any, memo: dict[int, Any]) -> Any:
     result = resolved(result)
     if type(self) is not type(result):
         result = result.as_subclass(type(self))
+    return _with_state(self, result, memo)
+
+
+def _copied_sparse(self: Any, memo: dict[int, Any]) -> Any:
+    """The deep copy of a leaf of a sparse layout."""
+    result = self.detach().clone()
+    if type(self) is not type(result):
+        result = result.as_subclass(type(self))
+    return _with_state(self, result, memo)
+
+
+def _with_state(self: Any, result: Any, memo: dict[int, Any]) -> Any:
+    """A leaf's copy, with what it carries besides its elements."""
     memo[id(self)] = result
     if self.requires_grad:
         result.requires_grad_(True)

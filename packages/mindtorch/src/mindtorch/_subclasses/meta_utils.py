@@ -17,6 +17,7 @@ from mt_core.keys import AUTOGRAD, CONJUGATE, INFERENCE, META, NEGATIVE, STRIDED
 from mt_core.meta_array import MetaArray
 from mt_core.meta_backend import backend as meta
 from mt_core.python_dispatch import has_handler, without_modes
+from mt_core.sparse.tensors import is_sparse
 from mt_core.symbolic import is_symbolic
 from mt_core.tensor import new_tensor
 
@@ -42,8 +43,8 @@ def safe_is_leaf(t: Tensor) -> bool:
 
 
 def is_sparse_any(t: object) -> bool:
-    """Whether a tensor has a sparse layout: none has."""
-    return False
+    """Whether a tensor has a sparse layout."""
+    return is_sparse(t)
 
 
 class MetaConverter:

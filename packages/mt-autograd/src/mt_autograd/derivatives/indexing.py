@@ -242,8 +242,8 @@ def _embedding(
     grad: Any, indices: Any, weight_spec: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Any:
     if sparse:
-        raise NotImplementedError(
-            "embedding with sparse=True has a sparse gradient, and sparse tensors are not supported"
+        return find_overload("embedding_sparse_backward").call(
+            grad, indices, weight_spec.shape[0], padding_idx, scale_grad_by_freq
         )
     return ops.embedding_dense_backward(grad, indices, weight_spec.shape[0], padding_idx, scale_grad_by_freq)
 

@@ -40,6 +40,7 @@ __all__ = [
     '_bounded_log',
     '_cdist_forward',
     '_chunk_cat',
+    '_coalesce',
     '_conj',
     '_conj_copy',
     '_conj_physical',
@@ -180,9 +181,27 @@ __all__ = [
     '_sample_dirichlet',
     '_softmax',
     '_softmax_backward_data',
+    '_sparse_addmm',
+    '_sparse_compressed_tensor_unsafe',
+    '_sparse_coo_tensor_unsafe',
+    '_sparse_coo_tensor_with_dims',
+    '_sparse_coo_tensor_with_dims_and_tensors',
+    '_sparse_log_softmax',
+    '_sparse_log_softmax_backward_data',
+    '_sparse_mm',
+    '_sparse_mm_reduce_impl',
+    '_sparse_softmax',
+    '_sparse_softmax_backward_data',
+    '_sparse_sparse_matmul',
+    '_sparse_sum',
+    '_sparse_sum_backward',
     '_standard_gamma',
     '_standard_gamma_grad',
     '_to_copy',
+    '_to_dense',
+    '_to_sparse',
+    '_to_sparse_csc',
+    '_to_sparse_csr',
     '_transform_bias_rescale_qkv',
     '_trilinear',
     '_unique',
@@ -380,6 +399,7 @@ __all__ = [
     'embedding_bag',
     'embedding_dense_backward',
     'embedding_renorm_',
+    'embedding_sparse_backward',
     'empty',
     'empty_like',
     'empty_permuted',
@@ -491,6 +511,7 @@ __all__ = [
     'histogram',
     'histogramdd',
     'hsplit',
+    'hspmm',
     'hstack',
     'huber_loss',
     'hypot',
@@ -798,6 +819,7 @@ __all__ = [
     'slice_copy',
     'slice_scatter',
     'slogdet',
+    'smm',
     'smooth_l1_loss',
     'soft_margin_loss',
     'softmax',
@@ -806,6 +828,11 @@ __all__ = [
     'softshrink',
     'softshrink_backward',
     'sort',
+    'sparse_compressed_tensor',
+    'sparse_coo_tensor',
+    'sparse_csc_tensor',
+    'sparse_csr_tensor',
+    'sparse_sampled_addmm',
     'special_airy_ai',
     'special_bessel_j0',
     'special_bessel_j1',
@@ -872,6 +899,7 @@ __all__ = [
     'square_',
     'squeeze',
     'squeeze_copy',
+    'sspaddmm',
     'stack',
     'std',
     'std_mean',
@@ -896,6 +924,7 @@ __all__ = [
     'threshold_',
     'threshold_backward',
     'tile',
+    'to_dense_backward',
     'topk',
     'trace',
     'transpose',
@@ -990,6 +1019,10 @@ _aten_cdist_forward_kernels = overload('_cdist_forward', 'norm').cache
 _aten_chunk_cat_packet = packet('_chunk_cat', 'view', ('_chunk_cat',))
 _aten_chunk_cat_kernels = overload('_chunk_cat', 'view').cache
 _aten_chunk_cat_out_kernels = overload('_chunk_cat.out', 'view').cache
+_aten_coalesce_packet = packet('_coalesce', 'sparse', ('_coalesce',))
+_aten_coalesce_kernels = overload('_coalesce', 'sparse').cache
+_aten_coalesced__packet = packet('_coalesced_', 'sparse', ('_coalesced_',))
+_aten_coalesced__kernels = overload('_coalesced_', 'sparse').cache
 _aten_conj_packet = packet('_conj', 'elementwise', ('_conj',))
 _aten_conj_kernels = overload('_conj', 'elementwise').cache
 _aten_conj_copy_packet = packet('_conj_copy', 'view', ('_conj_copy',))
@@ -1001,6 +1034,10 @@ _aten_conj_physical_out_kernels = overload('_conj_physical.out', 'elementwise').
 _aten_convolution_double_backward_packet = packet('_convolution_double_backward', 'conv', ('_convolution_double_backward',))
 _aten_debug_has_internal_overlap_packet = packet('_debug_has_internal_overlap', 'view', ('_debug_has_internal_overlap',))
 _aten_debug_has_internal_overlap_kernels = overload('_debug_has_internal_overlap', 'view').cache
+_aten_dimI_packet = packet('_dimI', 'sparse', ('_dimI',))
+_aten_dimI_kernels = overload('_dimI', 'sparse').cache
+_aten_dimV_packet = packet('_dimV', 'sparse', ('_dimV',))
+_aten_dimV_kernels = overload('_dimV', 'sparse').cache
 _aten_dirichlet_grad_packet = packet('_dirichlet_grad', 'random', ('_dirichlet_grad',))
 _aten_dirichlet_grad_kernels = overload('_dirichlet_grad', 'random').cache
 _aten_embedding_bag_packet = packet('_embedding_bag', 'indexing', ('_embedding_bag',))
@@ -1175,6 +1212,8 @@ _aten_histogramdd_bin_edges_packet = packet('_histogramdd_bin_edges', 'reduction
 _aten_histogramdd_from_bin_cts_packet = packet('_histogramdd_from_bin_cts', 'reduction', ('_histogramdd_from_bin_cts',))
 _aten_histogramdd_from_bin_tensors_packet = packet('_histogramdd_from_bin_tensors', 'reduction', ('_histogramdd_from_bin_tensors',))
 _aten_histogramdd_from_bin_tensors_kernels = overload('_histogramdd_from_bin_tensors', 'reduction').cache
+_aten_indices_packet = packet('_indices', 'sparse', ('_indices',))
+_aten_indices_kernels = overload('_indices', 'sparse').cache
 _aten_int_mm_packet = packet('_int_mm', 'matmul', ('_int_mm',))
 _aten_int_mm_kernels = overload('_int_mm', 'matmul').cache
 _aten_int_mm_out_kernels = overload('_int_mm.out', 'matmul').cache
@@ -1218,6 +1257,8 @@ _aten_neg_view_kernels = overload('_neg_view', 'elementwise').cache
 _aten_neg_view_copy_packet = packet('_neg_view_copy', 'view', ('_neg_view_copy',))
 _aten_neg_view_copy_kernels = overload('_neg_view_copy', 'view').cache
 _aten_neg_view_copy_out_kernels = overload('_neg_view_copy.out', 'view').cache
+_aten_nnz_packet = packet('_nnz', 'sparse', ('_nnz',))
+_aten_nnz_kernels = overload('_nnz', 'sparse').cache
 _aten_norm_over_packet = packet('_norm_over', 'linalg', ('_norm_over',))
 _aten_norm_over_kernels = overload('_norm_over', 'linalg').cache
 _aten_pack_padded_sequence_packet = packet('_pack_padded_sequence', 'recurrent', ('_pack_padded_sequence',))
@@ -1249,12 +1290,55 @@ _aten_softmax_out_kernels = overload('_softmax.out', 'activation').cache
 _aten_softmax_backward_data_packet = packet('_softmax_backward_data', 'activation', ('_softmax_backward_data',))
 _aten_softmax_backward_data_kernels = overload('_softmax_backward_data', 'activation').cache
 _aten_softmax_backward_data_out_kernels = overload('_softmax_backward_data.out', 'activation').cache
+_aten_sparse_addmm_packet = packet('_sparse_addmm', 'sparse', ('_sparse_addmm',))
+_aten_sparse_addmm_kernels = overload('_sparse_addmm', 'sparse').cache
+_aten_sparse_compressed_tensor_unsafe_packet = packet('_sparse_compressed_tensor_unsafe', 'sparse', ('_sparse_compressed_tensor_unsafe',))
+_aten_sparse_compressed_tensor_unsafe_kernels = overload('_sparse_compressed_tensor_unsafe', 'sparse').cache
+_aten_sparse_coo_tensor_unsafe_packet = packet('_sparse_coo_tensor_unsafe', 'sparse', ('_sparse_coo_tensor_unsafe',))
+_aten_sparse_coo_tensor_unsafe_kernels = overload('_sparse_coo_tensor_unsafe', 'sparse').cache
+_aten_sparse_coo_tensor_with_dims_packet = packet('_sparse_coo_tensor_with_dims', 'sparse', ('_sparse_coo_tensor_with_dims',))
+_aten_sparse_coo_tensor_with_dims_kernels = overload('_sparse_coo_tensor_with_dims', 'sparse').cache
+_aten_sparse_coo_tensor_with_dims_and_tensors_packet = packet('_sparse_coo_tensor_with_dims_and_tensors', 'sparse', ('_sparse_coo_tensor_with_dims_and_tensors',))
+_aten_sparse_coo_tensor_with_dims_and_tensors_kernels = overload('_sparse_coo_tensor_with_dims_and_tensors', 'sparse').cache
+_aten_sparse_log_softmax_packet = packet('_sparse_log_softmax', 'sparse', ('_sparse_log_softmax.int', '_sparse_log_softmax'))
+_aten_sparse_log_softmax_int_kernels = overload('_sparse_log_softmax.int', 'sparse').cache
+_aten_sparse_log_softmax_kernels = overload('_sparse_log_softmax', 'sparse').cache
+_aten_sparse_log_softmax_backward_data_packet = packet('_sparse_log_softmax_backward_data', 'sparse', ('_sparse_log_softmax_backward_data',))
+_aten_sparse_log_softmax_backward_data_kernels = overload('_sparse_log_softmax_backward_data', 'sparse').cache
+_aten_sparse_mm_packet = packet('_sparse_mm', 'sparse', ('_sparse_mm', '_sparse_mm.reduce'))
+_aten_sparse_mm_kernels = overload('_sparse_mm', 'sparse').cache
+_aten_sparse_mm_reduce_kernels = overload('_sparse_mm.reduce', 'sparse').cache
+_aten_sparse_mm_reduce_impl_packet = packet('_sparse_mm_reduce_impl', 'sparse', ('_sparse_mm_reduce_impl',))
+_aten_sparse_mm_reduce_impl_kernels = overload('_sparse_mm_reduce_impl', 'sparse').cache
+_aten_sparse_softmax_packet = packet('_sparse_softmax', 'sparse', ('_sparse_softmax.int', '_sparse_softmax'))
+_aten_sparse_softmax_int_kernels = overload('_sparse_softmax.int', 'sparse').cache
+_aten_sparse_softmax_kernels = overload('_sparse_softmax', 'sparse').cache
+_aten_sparse_softmax_backward_data_packet = packet('_sparse_softmax_backward_data', 'sparse', ('_sparse_softmax_backward_data',))
+_aten_sparse_softmax_backward_data_kernels = overload('_sparse_softmax_backward_data', 'sparse').cache
+_aten_sparse_sparse_matmul_packet = packet('_sparse_sparse_matmul', 'sparse', ('_sparse_sparse_matmul',))
+_aten_sparse_sparse_matmul_kernels = overload('_sparse_sparse_matmul', 'sparse').cache
+_aten_sparse_sum_packet = packet('_sparse_sum', 'sparse', ('_sparse_sum', '_sparse_sum.dtype', '_sparse_sum.dim', '_sparse_sum.dim_dtype'))
+_aten_sparse_sum_kernels = overload('_sparse_sum', 'sparse').cache
+_aten_sparse_sum_dtype_kernels = overload('_sparse_sum.dtype', 'sparse').cache
+_aten_sparse_sum_dim_kernels = overload('_sparse_sum.dim', 'sparse').cache
+_aten_sparse_sum_dim_dtype_kernels = overload('_sparse_sum.dim_dtype', 'sparse').cache
+_aten_sparse_sum_backward_packet = packet('_sparse_sum_backward', 'sparse', ('_sparse_sum_backward',))
+_aten_sparse_sum_backward_kernels = overload('_sparse_sum_backward', 'sparse').cache
 _aten_standard_gamma_packet = packet('_standard_gamma', 'random', ('_standard_gamma',))
 _aten_standard_gamma_kernels = overload('_standard_gamma', 'random').cache
 _aten_standard_gamma_grad_packet = packet('_standard_gamma_grad', 'random', ('_standard_gamma_grad',))
 _aten_standard_gamma_grad_kernels = overload('_standard_gamma_grad', 'random').cache
 _aten_to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
 _aten_to_copy_kernels = overload('_to_copy', 'creation').cache
+_aten_to_dense_packet = packet('_to_dense', 'sparse', ('_to_dense',))
+_aten_to_dense_kernels = overload('_to_dense', 'sparse').cache
+_aten_to_sparse_packet = packet('_to_sparse', 'sparse', ('_to_sparse.sparse_dim', '_to_sparse'))
+_aten_to_sparse_sparse_dim_kernels = overload('_to_sparse.sparse_dim', 'sparse').cache
+_aten_to_sparse_kernels = overload('_to_sparse', 'sparse').cache
+_aten_to_sparse_csc_packet = packet('_to_sparse_csc', 'sparse', ('_to_sparse_csc',))
+_aten_to_sparse_csc_kernels = overload('_to_sparse_csc', 'sparse').cache
+_aten_to_sparse_csr_packet = packet('_to_sparse_csr', 'sparse', ('_to_sparse_csr',))
+_aten_to_sparse_csr_kernels = overload('_to_sparse_csr', 'sparse').cache
 _aten_transform_bias_rescale_qkv_packet = packet('_transform_bias_rescale_qkv', 'attention', ('_transform_bias_rescale_qkv',))
 _aten_transform_bias_rescale_qkv_kernels = overload('_transform_bias_rescale_qkv', 'attention').cache
 _aten_trilinear_packet = packet('_trilinear', 'matmul', ('_trilinear.of_rows',))
@@ -1291,6 +1375,8 @@ _aten_upsample_nearest_exact3d_packet = packet('_upsample_nearest_exact3d', 'poo
 _aten_upsample_nearest_exact3d_kernels = overload('_upsample_nearest_exact3d', 'pool').cache
 _aten_upsample_nearest_exact3d_backward_packet = packet('_upsample_nearest_exact3d_backward', 'pool', ('_upsample_nearest_exact3d_backward',))
 _aten_upsample_nearest_exact3d_backward_kernels = overload('_upsample_nearest_exact3d_backward', 'pool').cache
+_aten_values_packet = packet('_values', 'sparse', ('_values',))
+_aten_values_kernels = overload('_values', 'sparse').cache
 _aten_weight_norm_packet = packet('_weight_norm', 'norm', ('_weight_norm',))
 _aten_weight_norm_kernels = overload('_weight_norm', 'norm').cache
 _abs_packet = packet('abs', 'elementwise', ('abs',))
@@ -1574,6 +1660,8 @@ _cauchy_packet = packet('cauchy', 'random', ('cauchy',))
 _cauchy_kernels = overload('cauchy', 'random').cache
 _cauchy__packet = packet('cauchy_', 'random', ('cauchy_',))
 _cauchy__kernels = overload('cauchy_', 'random').cache
+_ccol_indices_packet = packet('ccol_indices', 'sparse', ('ccol_indices',))
+_ccol_indices_kernels = overload('ccol_indices', 'sparse').cache
 _cdist_packet = packet('cdist', 'norm', ('cdist',))
 _cdist_kernels = overload('cdist', 'norm').cache
 _ceil_packet = packet('ceil', 'elementwise', ('ceil',))
@@ -1635,8 +1723,12 @@ _clip__Tensor_kernels = overload('clip_.Tensor', 'comparison').cache
 _clip__kernels = overload('clip_', 'comparison').cache
 _clone_packet = packet('clone', 'creation', ('clone',))
 _clone_kernels = overload('clone', 'creation').cache
+_coalesce_packet = packet('coalesce', 'sparse', ('coalesce',))
+_coalesce_kernels = overload('coalesce', 'sparse').cache
 _col2im_packet = packet('col2im', 'conv', ('col2im',))
 _col2im_kernels = overload('col2im', 'conv').cache
+_col_indices_packet = packet('col_indices', 'sparse', ('col_indices',))
+_col_indices_kernels = overload('col_indices', 'sparse').cache
 _column_stack_packet = packet('column_stack', 'view', ('column_stack',))
 _column_stack_kernels = overload('column_stack', 'view').cache
 _column_stack_out_kernels = overload('column_stack.out', 'view').cache
@@ -1718,6 +1810,8 @@ _cross_kernels = overload('cross', 'linalg').cache
 _cross_out_kernels = overload('cross.out', 'linalg').cache
 _cross_entropy_loss_packet = packet('cross_entropy_loss', 'loss', ('cross_entropy_loss',))
 _cross_entropy_loss_kernels = overload('cross_entropy_loss', 'loss').cache
+_crow_indices_packet = packet('crow_indices', 'sparse', ('crow_indices',))
+_crow_indices_kernels = overload('crow_indices', 'sparse').cache
 _ctc_loss_packet = packet('ctc_loss', 'loss', ('ctc_loss.IntList', 'ctc_loss.Tensor'))
 _ctc_loss_IntList_kernels = overload('ctc_loss.IntList', 'loss').cache
 _ctc_loss_Tensor_kernels = overload('ctc_loss.Tensor', 'loss').cache
@@ -1743,6 +1837,8 @@ _deg2rad_kernels = overload('deg2rad', 'elementwise').cache
 _deg2rad_out_kernels = overload('deg2rad.out', 'elementwise').cache
 _deg2rad__packet = packet('deg2rad_', 'elementwise', ('deg2rad_',))
 _deg2rad__kernels = overload('deg2rad_', 'elementwise').cache
+_dense_dim_packet = packet('dense_dim', 'sparse', ('dense_dim',))
+_dense_dim_kernels = overload('dense_dim', 'sparse').cache
 _det_packet = packet('det', 'linalg', ('det',))
 _det_kernels = overload('det', 'linalg').cache
 _detach_packet = packet('detach', 'view', ('detach',))
@@ -1820,6 +1916,8 @@ _embedding_dense_backward_packet = packet('embedding_dense_backward', 'indexing'
 _embedding_dense_backward_kernels = overload('embedding_dense_backward', 'indexing').cache
 _embedding_renorm__packet = packet('embedding_renorm_', 'indexing', ('embedding_renorm_',))
 _embedding_renorm__kernels = overload('embedding_renorm_', 'indexing').cache
+_embedding_sparse_backward_packet = packet('embedding_sparse_backward', 'sparse', ('embedding_sparse_backward',))
+_embedding_sparse_backward_kernels = overload('embedding_sparse_backward', 'sparse').cache
 _empty_packet = packet('empty', 'creation', ('empty.memory_format',))
 _empty_memory_format_kernels = overload('empty.memory_format', 'creation').cache
 _empty_like_packet = packet('empty_like', 'creation', ('empty_like',))
@@ -2145,6 +2243,8 @@ _histogramdd_packet = packet('histogramdd', 'reduction', ('histogramdd', 'histog
 _hsplit_packet = packet('hsplit', 'view', ('hsplit.int', 'hsplit.array'))
 _hsplit_int_kernels = overload('hsplit.int', 'view').cache
 _hsplit_array_kernels = overload('hsplit.array', 'view').cache
+_hspmm_packet = packet('hspmm', 'sparse', ('hspmm',))
+_hspmm_kernels = overload('hspmm', 'sparse').cache
 _hstack_packet = packet('hstack', 'view', ('hstack',))
 _hstack_kernels = overload('hstack', 'view').cache
 _hstack_out_kernels = overload('hstack.out', 'view').cache
@@ -2201,6 +2301,8 @@ _index_reduce__kernels = overload('index_reduce_', 'indexing').cache
 _index_select_packet = packet('index_select', 'indexing', ('index_select',))
 _index_select_kernels = overload('index_select', 'indexing').cache
 _index_select_out_kernels = overload('index_select.out', 'indexing').cache
+_indices_packet = packet('indices', 'sparse', ('indices',))
+_indices_kernels = overload('indices', 'sparse').cache
 _inner_packet = packet('inner', 'matmul', ('inner',))
 _inner_kernels = overload('inner', 'matmul').cache
 _inner_out_kernels = overload('inner.out', 'matmul').cache
@@ -2209,6 +2311,8 @@ _instance_norm_kernels = overload('instance_norm', 'norm').cache
 _inverse_packet = packet('inverse', 'linalg', ('inverse',))
 _inverse_kernels = overload('inverse', 'linalg').cache
 _inverse_out_kernels = overload('inverse.out', 'linalg').cache
+_is_coalesced_packet = packet('is_coalesced', 'sparse', ('is_coalesced',))
+_is_coalesced_kernels = overload('is_coalesced', 'sparse').cache
 _isclose_packet = packet('isclose', 'comparison', ('isclose',))
 _isclose_kernels = overload('isclose', 'comparison').cache
 _isfinite_packet = packet('isfinite', 'comparison', ('isfinite',))
@@ -2952,6 +3056,8 @@ _round_decimals_out_kernels = overload('round.decimals_out', 'elementwise').cach
 _round__packet = packet('round_', 'elementwise', ('round_', 'round_.decimals'))
 _round__kernels = overload('round_', 'elementwise').cache
 _round__decimals_kernels = overload('round_.decimals', 'elementwise').cache
+_row_indices_packet = packet('row_indices', 'sparse', ('row_indices',))
+_row_indices_kernels = overload('row_indices', 'sparse').cache
 _row_stack_packet = packet('row_stack', 'view', ('row_stack',))
 _row_stack_kernels = overload('row_stack', 'view').cache
 _row_stack_out_kernels = overload('row_stack.out', 'view').cache
@@ -3072,6 +3178,8 @@ _slice_scatter_kernels = overload('slice_scatter', 'indexing').cache
 _slice_scatter_out_kernels = overload('slice_scatter.out', 'indexing').cache
 _slogdet_packet = packet('slogdet', 'linalg', ('slogdet',))
 _slogdet_kernels = overload('slogdet', 'linalg').cache
+_smm_packet = packet('smm', 'sparse', ('smm',))
+_smm_kernels = overload('smm', 'sparse').cache
 _smooth_l1_loss_packet = packet('smooth_l1_loss', 'loss', ('smooth_l1_loss',))
 _smooth_l1_loss_kernels = overload('smooth_l1_loss', 'loss').cache
 _soft_margin_loss_packet = packet('soft_margin_loss', 'loss', ('soft_margin_loss',))
@@ -3094,6 +3202,29 @@ _softshrink_backward_grad_input_kernels = overload('softshrink_backward.grad_inp
 _sort_packet = packet('sort', 'sort', ('sort.stable', 'sort'))
 _sort_stable_kernels = overload('sort.stable', 'sort').cache
 _sort_kernels = overload('sort', 'sort').cache
+_sparse_compressed_tensor_packet = packet('sparse_compressed_tensor', 'sparse', ('sparse_compressed_tensor.comp_plain_value_size', 'sparse_compressed_tensor.comp_plain_value'))
+_sparse_compressed_tensor_comp_plain_value_size_kernels = overload('sparse_compressed_tensor.comp_plain_value_size', 'sparse').cache
+_sparse_compressed_tensor_comp_plain_value_kernels = overload('sparse_compressed_tensor.comp_plain_value', 'sparse').cache
+_sparse_coo_tensor_packet = packet('sparse_coo_tensor', 'sparse', ('sparse_coo_tensor.size', 'sparse_coo_tensor.indices', 'sparse_coo_tensor.indices_size'))
+_sparse_coo_tensor_size_kernels = overload('sparse_coo_tensor.size', 'sparse').cache
+_sparse_coo_tensor_indices_kernels = overload('sparse_coo_tensor.indices', 'sparse').cache
+_sparse_coo_tensor_indices_size_kernels = overload('sparse_coo_tensor.indices_size', 'sparse').cache
+_sparse_csc_tensor_packet = packet('sparse_csc_tensor', 'sparse', ('sparse_csc_tensor.ccol_row_value_size', 'sparse_csc_tensor.ccol_row_value'))
+_sparse_csc_tensor_ccol_row_value_size_kernels = overload('sparse_csc_tensor.ccol_row_value_size', 'sparse').cache
+_sparse_csc_tensor_ccol_row_value_kernels = overload('sparse_csc_tensor.ccol_row_value', 'sparse').cache
+_sparse_csr_tensor_packet = packet('sparse_csr_tensor', 'sparse', ('sparse_csr_tensor.crow_col_value_size', 'sparse_csr_tensor.crow_col_value'))
+_sparse_csr_tensor_crow_col_value_size_kernels = overload('sparse_csr_tensor.crow_col_value_size', 'sparse').cache
+_sparse_csr_tensor_crow_col_value_kernels = overload('sparse_csr_tensor.crow_col_value', 'sparse').cache
+_sparse_dim_packet = packet('sparse_dim', 'sparse', ('sparse_dim',))
+_sparse_dim_kernels = overload('sparse_dim', 'sparse').cache
+_sparse_mask_packet = packet('sparse_mask', 'sparse', ('sparse_mask',))
+_sparse_mask_kernels = overload('sparse_mask', 'sparse').cache
+_sparse_resize__packet = packet('sparse_resize_', 'sparse', ('sparse_resize_',))
+_sparse_resize__kernels = overload('sparse_resize_', 'sparse').cache
+_sparse_resize_and_clear__packet = packet('sparse_resize_and_clear_', 'sparse', ('sparse_resize_and_clear_',))
+_sparse_resize_and_clear__kernels = overload('sparse_resize_and_clear_', 'sparse').cache
+_sparse_sampled_addmm_packet = packet('sparse_sampled_addmm', 'sparse', ('sparse_sampled_addmm',))
+_sparse_sampled_addmm_kernels = overload('sparse_sampled_addmm', 'sparse').cache
 _special_airy_ai_packet = packet('special_airy_ai', 'special', ('special_airy_ai',))
 _special_airy_ai_kernels = overload('special_airy_ai', 'special').cache
 _special_airy_ai_out_kernels = overload('special_airy_ai.out', 'special').cache
@@ -3354,6 +3485,8 @@ _squeeze_copy_dim_kernels = overload('squeeze_copy.dim', 'view').cache
 _squeeze_copy_dim_out_kernels = overload('squeeze_copy.dim_out', 'view').cache
 _squeeze_copy_dims_kernels = overload('squeeze_copy.dims', 'view').cache
 _squeeze_copy_dims_out_kernels = overload('squeeze_copy.dims_out', 'view').cache
+_sspaddmm_packet = packet('sspaddmm', 'sparse', ('sspaddmm',))
+_sspaddmm_kernels = overload('sspaddmm', 'sparse').cache
 _stack_packet = packet('stack', 'view', ('stack',))
 _stack_kernels = overload('stack', 'view').cache
 _stack_out_kernels = overload('stack.out', 'view').cache
@@ -3435,6 +3568,17 @@ _threshold_backward_kernels = overload('threshold_backward', 'activation').cache
 _threshold_backward_grad_input_kernels = overload('threshold_backward.grad_input', 'activation').cache
 _tile_packet = packet('tile', 'view', ('tile',))
 _tile_kernels = overload('tile', 'view').cache
+_to_dense_packet = packet('to_dense', 'sparse', ('to_dense',))
+_to_dense_kernels = overload('to_dense', 'sparse').cache
+_to_dense_backward_packet = packet('to_dense_backward', 'sparse', ('to_dense_backward',))
+_to_dense_backward_kernels = overload('to_dense_backward', 'sparse').cache
+_to_sparse_packet = packet('to_sparse', 'sparse', ('to_sparse.sparse_dim', 'to_sparse'))
+_to_sparse_sparse_dim_kernels = overload('to_sparse.sparse_dim', 'sparse').cache
+_to_sparse_kernels = overload('to_sparse', 'sparse').cache
+_to_sparse_csc_packet = packet('to_sparse_csc', 'sparse', ('to_sparse_csc',))
+_to_sparse_csc_kernels = overload('to_sparse_csc', 'sparse').cache
+_to_sparse_csr_packet = packet('to_sparse_csr', 'sparse', ('to_sparse_csr',))
+_to_sparse_csr_kernels = overload('to_sparse_csr', 'sparse').cache
 _topk_packet = packet('topk', 'sort', ('topk',))
 _topk_kernels = overload('topk', 'sort').cache
 _trace_packet = packet('trace', 'reduction', ('trace',))
@@ -3540,6 +3684,8 @@ _upsample_trilinear3d_packet = packet('upsample_trilinear3d', 'pool', ('upsample
 _upsample_trilinear3d_kernels = overload('upsample_trilinear3d', 'pool').cache
 _upsample_trilinear3d_backward_packet = packet('upsample_trilinear3d_backward', 'pool', ('upsample_trilinear3d_backward',))
 _upsample_trilinear3d_backward_kernels = overload('upsample_trilinear3d_backward', 'pool').cache
+_values_packet = packet('values', 'sparse', ('values',))
+_values_kernels = overload('values', 'sparse').cache
 _vander_packet = packet('vander', 'creation', ('vander',))
 _vander_kernels = overload('vander', 'creation').cache
 _var_packet = packet('var', 'reduction', ('var', 'var.dim', 'var.correction'))
@@ -4082,6 +4228,22 @@ def _chunk_cat(_tensors=MISSING, _dim=MISSING, _num_chunks=MISSING, /, more=MISS
         _chunk_cat, _aten_chunk_cat_packet, (_tensors, _dim, _num_chunks),
         (more, dim, num_chunks, out),
         ('dim', 'num_chunks', 'out'), args, kwargs,
+    )
+
+def _coalesce(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """_coalesce(input) -> Tensor
+
+    What `coalesce` does to a tensor that is not."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _aten_coalesce_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _coalesce, _aten_coalesce_packet, (_input,),
+        (more,),
+        (), args, kwargs,
     )
 
 def _conj(_input=MISSING, /, more=MISSING, *args, **kwargs):
@@ -7350,6 +7512,554 @@ def _softmax_backward_data(_grad_output=MISSING, _output=MISSING, _dim=MISSING, 
         ('output', 'dim', 'input_dtype', 'out'), args, kwargs,
     )
 
+def _sparse_addmm(_input=MISSING, _mat1=MISSING, _mat2=MISSING, /, more=MISSING, mat1=MISSING, mat2=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
+    """_sparse_addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor
+
+    ``beta * self + alpha * mat1 @ mat2`` with a sparse `mat1`."""
+    if _mat1 is not MISSING:
+        if mat1 is not MISSING: kwargs['mat1'] = mat1
+        mat1 = _mat1
+    if _mat2 is not MISSING:
+        if mat2 is not MISSING: kwargs['mat2'] = mat2
+        mat2 = _mat2
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and mat1.__class__ in TENSORS
+                and mat2.__class__ in TENSORS
+                and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
+            ):
+                return _aten_sparse_addmm_kernels[
+                    _input._keys
+                    | mat1._keys
+                    | mat2._keys
+                    | tls.mode
+                ](
+                    _input,
+                    mat1,
+                    mat2,
+                    1 if beta is MISSING else beta,
+                    1 if alpha is MISSING else alpha,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sparse_addmm, _aten_sparse_addmm_packet, (_input, _mat1, _mat2),
+        (more, mat1, mat2, beta, alpha),
+        ('mat1', 'mat2', 'beta', 'alpha'), args, kwargs,
+    )
+
+def _sparse_compressed_tensor_unsafe(_compressed_indices=MISSING, _plain_indices=MISSING, _values=MISSING, _size=MISSING, /, more=MISSING, plain_indices=MISSING, values=MISSING, size=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, requires_grad=MISSING, *args, **kwargs):
+    """_sparse_compressed_tensor_unsafe(compressed_indices, plain_indices, values, size, *, dtype=None, layout=None, device=None, pin_memory=None, requires_grad=False) -> Tensor
+
+    Compressed rows or columns, by `layout`; nothing is checked."""
+    if _plain_indices is not MISSING:
+        if plain_indices is not MISSING: kwargs['plain_indices'] = plain_indices
+        plain_indices = _plain_indices
+    if _values is not MISSING:
+        if values is not MISSING: kwargs['values'] = values
+        values = _values
+    if _size is not MISSING:
+        if size is not MISSING: kwargs['size'] = size
+        size = _size
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_size = int_tuple(size)
+            where_ = None if device is MISSING else as_device(device)
+            if (
+                _compressed_indices.__class__ in TENSORS
+                and plain_indices.__class__ in TENSORS
+                and values.__class__ in TENSORS
+                and ints_of_size is not None
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _aten_sparse_compressed_tensor_unsafe_kernels[
+                    _compressed_indices._keys
+                    | plain_indices._keys
+                    | values._keys
+                    | tls.mode
+                ](
+                    _compressed_indices,
+                    plain_indices,
+                    values,
+                    ints_of_size,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    None if pin_memory is MISSING else pin_memory,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sparse_compressed_tensor_unsafe, _aten_sparse_compressed_tensor_unsafe_packet, (_compressed_indices, _plain_indices, _values, _size),
+        (more, plain_indices, values, size, dtype, layout, device, pin_memory, requires_grad),
+        ('plain_indices', 'values', 'size', 'dtype', 'layout', 'device', 'pin_memory', 'requires_grad'), args, kwargs,
+    )
+
+def _sparse_coo_tensor_unsafe(_indices=MISSING, _values=MISSING, _size=MISSING, /, more=MISSING, values=MISSING, size=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, is_coalesced=MISSING, requires_grad=MISSING, *args, **kwargs):
+    """_sparse_coo_tensor_unsafe(indices, values, size, *, dtype=None, layout=None, device=None, pin_memory=None, is_coalesced=None, requires_grad=False) -> Tensor
+
+    As `sparse_coo_tensor`; nothing is checked."""
+    if _values is not MISSING:
+        if values is not MISSING: kwargs['values'] = values
+        values = _values
+    if _size is not MISSING:
+        if size is not MISSING: kwargs['size'] = size
+        size = _size
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_size = int_tuple(size)
+            where_ = None if device is MISSING else as_device(device)
+            if (
+                _indices.__class__ in TENSORS
+                and values.__class__ in TENSORS
+                and ints_of_size is not None
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (is_coalesced is MISSING or is_coalesced is None or is_coalesced.__class__ is bool)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _aten_sparse_coo_tensor_unsafe_kernels[_indices._keys | values._keys | tls.mode](
+                    _indices,
+                    values,
+                    ints_of_size,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    None if pin_memory is MISSING else pin_memory,
+                    None if is_coalesced is MISSING else is_coalesced,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sparse_coo_tensor_unsafe, _aten_sparse_coo_tensor_unsafe_packet, (_indices, _values, _size),
+        (more, values, size, dtype, layout, device, pin_memory, is_coalesced, requires_grad),
+        ('values', 'size', 'dtype', 'layout', 'device', 'pin_memory', 'is_coalesced', 'requires_grad'), args, kwargs,
+    )
+
+def _sparse_coo_tensor_with_dims(_sparse_dim=MISSING, _dense_dim=MISSING, _size=MISSING, /, more=MISSING, dense_dim=MISSING, size=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, requires_grad=MISSING, *args, **kwargs):
+    """_sparse_coo_tensor_with_dims(sparse_dim, dense_dim, size, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False) -> Tensor
+
+    No coordinates, of a number of sparse dimensions."""
+    if _dense_dim is not MISSING:
+        if dense_dim is not MISSING: kwargs['dense_dim'] = dense_dim
+        dense_dim = _dense_dim
+    if _size is not MISSING:
+        if size is not MISSING: kwargs['size'] = size
+        size = _size
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_size = int_tuple(size)
+            where_ = None if device is MISSING else as_device(device)
+            if (
+                _sparse_dim.__class__ is int
+                and dense_dim.__class__ is int
+                and ints_of_size is not None
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _aten_sparse_coo_tensor_with_dims_kernels[(CPU if where_ is None and tls.default_device is None else factory_keys(where_)) | tls.mode](
+                    _sparse_dim,
+                    dense_dim,
+                    ints_of_size,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    False if pin_memory is MISSING else pin_memory,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sparse_coo_tensor_with_dims, _aten_sparse_coo_tensor_with_dims_packet, (_sparse_dim, _dense_dim, _size),
+        (more, dense_dim, size, dtype, layout, device, pin_memory, requires_grad),
+        ('dense_dim', 'size', 'dtype', 'layout', 'device', 'pin_memory', 'requires_grad'), args, kwargs,
+    )
+
+def _sparse_coo_tensor_with_dims_and_tensors(_sparse_dim=MISSING, _dense_dim=MISSING, _size=MISSING, _indices=MISSING, _values=MISSING, /, more=MISSING, dense_dim=MISSING, size=MISSING, indices=MISSING, values=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, is_coalesced=MISSING, requires_grad=MISSING, *args, **kwargs):
+    """_sparse_coo_tensor_with_dims_and_tensors(sparse_dim, dense_dim, size, indices, values, *, dtype=None, layout=None, device=None, pin_memory=False, is_coalesced=None, requires_grad=False) -> Tensor
+
+    As `sparse_coo_tensor`, with the number of sparse dimensions; what its gradient is recorded of."""
+    if _dense_dim is not MISSING:
+        if dense_dim is not MISSING: kwargs['dense_dim'] = dense_dim
+        dense_dim = _dense_dim
+    if _size is not MISSING:
+        if size is not MISSING: kwargs['size'] = size
+        size = _size
+    if _indices is not MISSING:
+        if indices is not MISSING: kwargs['indices'] = indices
+        indices = _indices
+    if _values is not MISSING:
+        if values is not MISSING: kwargs['values'] = values
+        values = _values
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_size = int_tuple(size)
+            where_ = None if device is MISSING else as_device(device)
+            if (
+                _sparse_dim.__class__ is int
+                and dense_dim.__class__ is int
+                and ints_of_size is not None
+                and indices.__class__ in TENSORS
+                and values.__class__ in TENSORS
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (is_coalesced is MISSING or is_coalesced is None or is_coalesced.__class__ is bool)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _aten_sparse_coo_tensor_with_dims_and_tensors_kernels[indices._keys | values._keys | tls.mode](
+                    _sparse_dim,
+                    dense_dim,
+                    ints_of_size,
+                    indices,
+                    values,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    False if pin_memory is MISSING else pin_memory,
+                    None if is_coalesced is MISSING else is_coalesced,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sparse_coo_tensor_with_dims_and_tensors, _aten_sparse_coo_tensor_with_dims_and_tensors_packet, (_sparse_dim, _dense_dim, _size, _indices, _values),
+        (more, dense_dim, size, indices, values, dtype, layout, device, pin_memory, is_coalesced, requires_grad),
+        ('dense_dim', 'size', 'indices', 'values', 'dtype', 'layout', 'device', 'pin_memory', 'is_coalesced', 'requires_grad'), args, kwargs,
+    )
+
+def _sparse_log_softmax(_input=MISSING, _dim=MISSING, _dtype=MISSING, /, more=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
+    """_sparse_log_softmax(input, dim, dtype=None) -> Tensor
+    _sparse_log_softmax(input, dim, half_to_float) -> Tensor
+
+    Its logarithm."""
+    if _dim is not MISSING:
+        if dim is not MISSING: kwargs['dim'] = dim
+        dim = _dim
+    if _dtype is not MISSING:
+        if dtype is not MISSING: kwargs['dtype'] = dtype
+        dtype = _dtype
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and dim.__class__ is int
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+            ):
+                return _aten_sparse_log_softmax_int_kernels[_input._keys | tls.mode](
+                    _input,
+                    dim,
+                    None if dtype is MISSING else dtype,
+                )
+            if (
+                _dtype is dtype
+                and _input.__class__ in TENSORS
+                and dim.__class__ is int
+                and _dtype.__class__ is bool
+            ):
+                return _aten_sparse_log_softmax_kernels[_input._keys | tls.mode](_input, dim, _dtype)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sparse_log_softmax, _aten_sparse_log_softmax_packet, (_input, _dim, _dtype),
+        (more, dim, dtype),
+        ('dim', 'dtype'), args, kwargs,
+    )
+
+def _sparse_log_softmax_backward_data(_grad_output=MISSING, _output=MISSING, _dim=MISSING, _input=MISSING, /, more=MISSING, output=MISSING, dim=MISSING, input=MISSING, *args, **kwargs):
+    """_sparse_log_softmax_backward_data(grad_output, output, dim, input) -> Tensor
+
+    The gradient of `_sparse_log_softmax`."""
+    if _output is not MISSING:
+        if output is not MISSING: kwargs['output'] = output
+        output = _output
+    if _dim is not MISSING:
+        if dim is not MISSING: kwargs['dim'] = dim
+        dim = _dim
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _grad_output.__class__ in TENSORS
+                and output.__class__ in TENSORS
+                and dim.__class__ is int
+                and input.__class__ in TENSORS
+            ):
+                return _aten_sparse_log_softmax_backward_data_kernels[
+                    _grad_output._keys
+                    | output._keys
+                    | input._keys
+                    | tls.mode
+                ](
+                    _grad_output,
+                    output,
+                    dim,
+                    input,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sparse_log_softmax_backward_data, _aten_sparse_log_softmax_backward_data_packet, (_grad_output, _output, _dim, _input),
+        (more, output, dim, input),
+        ('output', 'dim', 'input'), args, kwargs,
+    )
+
+def _sparse_mm(_sparse=MISSING, _dense=MISSING, _reduce=MISSING, /, more=MISSING, dense=MISSING, reduce=MISSING, *args, **kwargs):
+    """_sparse_mm(sparse, dense) -> Tensor
+    _sparse_mm(sparse, dense, reduce) -> Tensor
+
+    Matrix product of which one side, or both, is sparse."""
+    if _dense is not MISSING:
+        if dense is not MISSING: kwargs['dense'] = dense
+        dense = _dense
+    if _reduce is not MISSING:
+        if reduce is not MISSING: kwargs['reduce'] = reduce
+        reduce = _reduce
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                reduce is MISSING
+                and _sparse.__class__ in TENSORS
+                and dense.__class__ in TENSORS
+            ):
+                return _aten_sparse_mm_kernels[_sparse._keys | dense._keys | tls.mode](_sparse, dense)
+            if (
+                _sparse.__class__ in TENSORS
+                and dense.__class__ in TENSORS
+                and reduce.__class__ is str
+            ):
+                return _aten_sparse_mm_reduce_kernels[_sparse._keys | dense._keys | tls.mode](
+                    _sparse,
+                    dense,
+                    reduce,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sparse_mm, _aten_sparse_mm_packet, (_sparse, _dense, _reduce),
+        (more, dense, reduce),
+        ('dense', 'reduce'), args, kwargs,
+    )
+
+def _sparse_mm_reduce_impl(_input=MISSING, _other=MISSING, _reduce=MISSING, /, more=MISSING, other=MISSING, reduce=MISSING, *args, **kwargs):
+    """_sparse_mm_reduce_impl(input, other, reduce) -> (Tensor, Tensor)
+
+    A product by rows, and which values won."""
+    if _other is not MISSING:
+        if other is not MISSING: kwargs['other'] = other
+        other = _other
+    if _reduce is not MISSING:
+        if reduce is not MISSING: kwargs['reduce'] = reduce
+        reduce = _reduce
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and other.__class__ in TENSORS
+                and reduce.__class__ is str
+            ):
+                return _aten_sparse_mm_reduce_impl_kernels[_input._keys | other._keys | tls.mode](
+                    _input,
+                    other,
+                    reduce,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sparse_mm_reduce_impl, _aten_sparse_mm_reduce_impl_packet, (_input, _other, _reduce),
+        (more, other, reduce),
+        ('other', 'reduce'), args, kwargs,
+    )
+
+def _sparse_softmax(_input=MISSING, _dim=MISSING, _dtype=MISSING, /, more=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
+    """_sparse_softmax(input, dim, dtype=None) -> Tensor
+    _sparse_softmax(input, dim, half_to_float) -> Tensor
+
+    Softmax of what has indices."""
+    if _dim is not MISSING:
+        if dim is not MISSING: kwargs['dim'] = dim
+        dim = _dim
+    if _dtype is not MISSING:
+        if dtype is not MISSING: kwargs['dtype'] = dtype
+        dtype = _dtype
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and dim.__class__ is int
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+            ):
+                return _aten_sparse_softmax_int_kernels[_input._keys | tls.mode](
+                    _input,
+                    dim,
+                    None if dtype is MISSING else dtype,
+                )
+            if (
+                _dtype is dtype
+                and _input.__class__ in TENSORS
+                and dim.__class__ is int
+                and _dtype.__class__ is bool
+            ):
+                return _aten_sparse_softmax_kernels[_input._keys | tls.mode](_input, dim, _dtype)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sparse_softmax, _aten_sparse_softmax_packet, (_input, _dim, _dtype),
+        (more, dim, dtype),
+        ('dim', 'dtype'), args, kwargs,
+    )
+
+def _sparse_softmax_backward_data(_grad_output=MISSING, _output=MISSING, _dim=MISSING, _input=MISSING, /, more=MISSING, output=MISSING, dim=MISSING, input=MISSING, *args, **kwargs):
+    """_sparse_softmax_backward_data(grad_output, output, dim, input) -> Tensor
+
+    The gradient of `_sparse_softmax`."""
+    if _output is not MISSING:
+        if output is not MISSING: kwargs['output'] = output
+        output = _output
+    if _dim is not MISSING:
+        if dim is not MISSING: kwargs['dim'] = dim
+        dim = _dim
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _grad_output.__class__ in TENSORS
+                and output.__class__ in TENSORS
+                and dim.__class__ is int
+                and input.__class__ in TENSORS
+            ):
+                return _aten_sparse_softmax_backward_data_kernels[
+                    _grad_output._keys
+                    | output._keys
+                    | input._keys
+                    | tls.mode
+                ](
+                    _grad_output,
+                    output,
+                    dim,
+                    input,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sparse_softmax_backward_data, _aten_sparse_softmax_backward_data_packet, (_grad_output, _output, _dim, _input),
+        (more, output, dim, input),
+        ('output', 'dim', 'input'), args, kwargs,
+    )
+
+def _sparse_sparse_matmul(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
+    """_sparse_sparse_matmul(input, other) -> Tensor
+
+    Matrix product of two sparse matrices."""
+    if _other is not MISSING:
+        if other is not MISSING: kwargs['other'] = other
+        other = _other
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS and other.__class__ in TENSORS:
+                return _aten_sparse_sparse_matmul_kernels[_input._keys | other._keys | tls.mode](
+                    _input,
+                    other,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sparse_sparse_matmul, _aten_sparse_sparse_matmul_packet, (_input, _other),
+        (more, other),
+        ('other',), args, kwargs,
+    )
+
+def _sparse_sum(_input=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
+    """_sparse_sum(input) -> Tensor
+    _sparse_sum(input, *, dtype) -> Tensor
+    _sparse_sum(input, dim) -> Tensor
+    _sparse_sum(input, dim, *, dtype) -> Tensor
+
+    The sum of all values."""
+    if _dim is not MISSING:
+        if dim is not MISSING: kwargs['dim'] = dim
+        dim = _dim
+    if more is MISSING and not kwargs:
+        try:
+            if dim is MISSING and dtype is MISSING and _input.__class__ in TENSORS:
+                return _aten_sparse_sum_kernels[_input._keys | tls.mode](_input)
+            if (
+                dim is MISSING
+                and _input.__class__ in TENSORS
+                and dtype.__class__ is dtype_class
+            ):
+                return _aten_sparse_sum_dtype_kernels[_input._keys | tls.mode](_input, dtype)
+            ints_of_dim = (dim,) if dim.__class__ is int else int_tuple(dim)
+            if dtype is MISSING and _input.__class__ in TENSORS and ints_of_dim is not None:
+                return _aten_sparse_sum_dim_kernels[_input._keys | tls.mode](_input, ints_of_dim)
+            if (
+                _input.__class__ in TENSORS
+                and ints_of_dim is not None
+                and dtype.__class__ is dtype_class
+            ):
+                return _aten_sparse_sum_dim_dtype_kernels[_input._keys | tls.mode](
+                    _input,
+                    ints_of_dim,
+                    dtype,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sparse_sum, _aten_sparse_sum_packet, (_input, _dim),
+        (more, dim, dtype),
+        ('dim', 'dtype'), args, kwargs,
+    )
+
+def _sparse_sum_backward(_grad=MISSING, _input=MISSING, _dim=MISSING, /, more=MISSING, input=MISSING, dim=MISSING, *args, **kwargs):
+    """_sparse_sum_backward(grad, input, dim) -> Tensor
+
+    The gradient of `_sparse_sum.dim`."""
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if _dim is not MISSING:
+        if dim is not MISSING: kwargs['dim'] = dim
+        dim = _dim
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_dim = int_tuple(dim)
+            if (
+                _grad.__class__ in TENSORS
+                and input.__class__ in TENSORS
+                and ints_of_dim is not None
+            ):
+                return _aten_sparse_sum_backward_kernels[_grad._keys | input._keys | tls.mode](
+                    _grad,
+                    input,
+                    ints_of_dim,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sparse_sum_backward, _aten_sparse_sum_backward_packet, (_grad, _input, _dim),
+        (more, input, dim),
+        ('input', 'dim'), args, kwargs,
+    )
+
 def _standard_gamma(_input=MISSING, _generator=MISSING, /, more=MISSING, generator=MISSING, *args, **kwargs):
     """_standard_gamma(input, generator=None) -> Tensor
 
@@ -7427,6 +8137,126 @@ def _to_copy(_input=MISSING, /, more=MISSING, dtype=MISSING, layout=MISSING, dev
         _to_copy, _aten_to_copy_packet, (_input,),
         (more, dtype, layout, device, pin_memory, non_blocking, memory_format, requires_grad),
         ('dtype', 'layout', 'device', 'pin_memory', 'non_blocking', 'memory_format', 'requires_grad'), args, kwargs,
+    )
+
+def _to_dense(_input=MISSING, _dtype=MISSING, _masked_grad=MISSING, /, more=MISSING, dtype=MISSING, masked_grad=MISSING, *args, **kwargs):
+    """_to_dense(input, dtype=None, masked_grad=None) -> Tensor
+
+    What `to_dense` records."""
+    if _dtype is not MISSING:
+        if dtype is not MISSING: kwargs['dtype'] = dtype
+        dtype = _dtype
+    if _masked_grad is not MISSING:
+        if masked_grad is not MISSING: kwargs['masked_grad'] = masked_grad
+        masked_grad = _masked_grad
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (masked_grad is MISSING or masked_grad is None or masked_grad.__class__ is bool)
+            ):
+                return _aten_to_dense_kernels[_input._keys | tls.mode](
+                    _input,
+                    None if dtype is MISSING else dtype,
+                    None if masked_grad is MISSING else masked_grad,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _to_dense, _aten_to_dense_packet, (_input, _dtype, _masked_grad),
+        (more, dtype, masked_grad),
+        ('dtype', 'masked_grad'), args, kwargs,
+    )
+
+def _to_sparse(_input=MISSING, _sparse_dim=MISSING, /, more=MISSING, sparse_dim=MISSING, layout=MISSING, blocksize=MISSING, dense_dim=MISSING, *args, **kwargs):
+    """_to_sparse(input, sparse_dim) -> Tensor
+    _to_sparse(input, *, layout=None, blocksize=None, dense_dim=None) -> Tensor
+
+    What `to_sparse` records."""
+    if _sparse_dim is not MISSING:
+        if sparse_dim is not MISSING: kwargs['sparse_dim'] = sparse_dim
+        sparse_dim = _sparse_dim
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                layout is MISSING
+                and blocksize is MISSING
+                and dense_dim is MISSING
+                and _input.__class__ in TENSORS
+                and sparse_dim.__class__ is int
+            ):
+                return _aten_to_sparse_sparse_dim_kernels[_input._keys | tls.mode](_input, sparse_dim)
+            ints_of_blocksize = None if blocksize is MISSING else (blocksize, blocksize,) if blocksize.__class__ is int else int_tuple(blocksize)
+            if (
+                sparse_dim is MISSING
+                and _input.__class__ in TENSORS
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and (ints_of_blocksize is not None or blocksize is None or blocksize is MISSING)
+                and (dense_dim is MISSING or dense_dim is None or dense_dim.__class__ is int)
+            ):
+                return _aten_to_sparse_kernels[_input._keys | tls.mode](
+                    _input,
+                    None if layout is MISSING else layout,
+                    ints_of_blocksize,
+                    None if dense_dim is MISSING else dense_dim,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _to_sparse, _aten_to_sparse_packet, (_input, _sparse_dim),
+        (more, sparse_dim, layout, blocksize, dense_dim),
+        ('sparse_dim', 'layout', 'blocksize', 'dense_dim'), args, kwargs,
+    )
+
+def _to_sparse_csc(_input=MISSING, _dense_dim=MISSING, /, more=MISSING, dense_dim=MISSING, *args, **kwargs):
+    """_to_sparse_csc(input, dense_dim=None) -> Tensor
+
+    What `to_sparse_csc` records."""
+    if _dense_dim is not MISSING:
+        if dense_dim is not MISSING: kwargs['dense_dim'] = dense_dim
+        dense_dim = _dense_dim
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and (dense_dim is MISSING or dense_dim is None or dense_dim.__class__ is int)
+            ):
+                return _aten_to_sparse_csc_kernels[_input._keys | tls.mode](
+                    _input,
+                    None if dense_dim is MISSING else dense_dim,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _to_sparse_csc, _aten_to_sparse_csc_packet, (_input, _dense_dim),
+        (more, dense_dim),
+        ('dense_dim',), args, kwargs,
+    )
+
+def _to_sparse_csr(_input=MISSING, _dense_dim=MISSING, /, more=MISSING, dense_dim=MISSING, *args, **kwargs):
+    """_to_sparse_csr(input, dense_dim=None) -> Tensor
+
+    What `to_sparse_csr` records."""
+    if _dense_dim is not MISSING:
+        if dense_dim is not MISSING: kwargs['dense_dim'] = dense_dim
+        dense_dim = _dense_dim
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and (dense_dim is MISSING or dense_dim is None or dense_dim.__class__ is int)
+            ):
+                return _aten_to_sparse_csr_kernels[_input._keys | tls.mode](
+                    _input,
+                    None if dense_dim is MISSING else dense_dim,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _to_sparse_csr, _aten_to_sparse_csr_packet, (_input, _dense_dim),
+        (more, dense_dim),
+        ('dense_dim',), args, kwargs,
     )
 
 def _transform_bias_rescale_qkv(_qkv=MISSING, _qkv_bias=MISSING, _num_heads=MISSING, /, more=MISSING, qkv_bias=MISSING, num_heads=MISSING, *args, **kwargs):
@@ -14231,6 +15061,46 @@ def embedding_renorm_(_input=MISSING, _indices=MISSING, _max_norm=MISSING, _norm
         ('indices', 'max_norm', 'norm_type'), args, kwargs,
     )
 
+def embedding_sparse_backward(_grad=MISSING, _indices=MISSING, _num_weights=MISSING, _padding_idx=MISSING, _scale_grad_by_freq=MISSING, /, more=MISSING, indices=MISSING, num_weights=MISSING, padding_idx=MISSING, scale_grad_by_freq=MISSING, *args, **kwargs):
+    """embedding_sparse_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq) -> Tensor
+
+    The gradient of a table of rows, as coordinates of its rows."""
+    if _indices is not MISSING:
+        if indices is not MISSING: kwargs['indices'] = indices
+        indices = _indices
+    if _num_weights is not MISSING:
+        if num_weights is not MISSING: kwargs['num_weights'] = num_weights
+        num_weights = _num_weights
+    if _padding_idx is not MISSING:
+        if padding_idx is not MISSING: kwargs['padding_idx'] = padding_idx
+        padding_idx = _padding_idx
+    if _scale_grad_by_freq is not MISSING:
+        if scale_grad_by_freq is not MISSING: kwargs['scale_grad_by_freq'] = scale_grad_by_freq
+        scale_grad_by_freq = _scale_grad_by_freq
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _grad.__class__ in TENSORS
+                and indices.__class__ in TENSORS
+                and num_weights.__class__ is int
+                and padding_idx.__class__ is int
+                and scale_grad_by_freq.__class__ is bool
+            ):
+                return _embedding_sparse_backward_kernels[_grad._keys | indices._keys | tls.mode](
+                    _grad,
+                    indices,
+                    num_weights,
+                    padding_idx,
+                    scale_grad_by_freq,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        embedding_sparse_backward, _embedding_sparse_backward_packet, (_grad, _indices, _num_weights, _padding_idx, _scale_grad_by_freq),
+        (more, indices, num_weights, padding_idx, scale_grad_by_freq),
+        ('indices', 'num_weights', 'padding_idx', 'scale_grad_by_freq'), args, kwargs,
+    )
+
 def empty(*args, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, requires_grad=MISSING, **kwargs):
     """empty(size, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, out=None, requires_grad=False) -> Tensor
 
@@ -17887,6 +18757,25 @@ def hsplit(_input=MISSING, _sections=MISSING, /, more=MISSING, sections=MISSING,
         hsplit, _hsplit_packet, (_input, _sections),
         (more, sections),
         ('sections',), args, kwargs,
+    )
+
+def hspmm(_mat1=MISSING, _mat2=MISSING, /, more=MISSING, mat2=MISSING, *args, **kwargs):
+    """hspmm(mat1, mat2) -> Tensor
+
+    Matrix product, sparse by dense, as coordinates of the rows that are not zero."""
+    if _mat2 is not MISSING:
+        if mat2 is not MISSING: kwargs['mat2'] = mat2
+        mat2 = _mat2
+    if more is MISSING and not kwargs:
+        try:
+            if _mat1.__class__ in TENSORS and mat2.__class__ in TENSORS:
+                return _hspmm_kernels[_mat1._keys | mat2._keys | tls.mode](_mat1, mat2)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        hspmm, _hspmm_packet, (_mat1, _mat2),
+        (more, mat2),
+        ('mat2',), args, kwargs,
     )
 
 def hstack(_tensors=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
@@ -28437,6 +29326,25 @@ def slogdet(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
         ('out',), args, kwargs,
     )
 
+def smm(_input=MISSING, _mat2=MISSING, /, more=MISSING, mat2=MISSING, *args, **kwargs):
+    """smm(input, mat2) -> Tensor
+
+    Matrix product, sparse by dense, as coordinates."""
+    if _mat2 is not MISSING:
+        if mat2 is not MISSING: kwargs['mat2'] = mat2
+        mat2 = _mat2
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS and mat2.__class__ in TENSORS:
+                return _smm_kernels[_input._keys | mat2._keys | tls.mode](_input, mat2)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        smm, _smm_packet, (_input, _mat2),
+        (more, mat2),
+        ('mat2',), args, kwargs,
+    )
+
 def smooth_l1_loss(_input=MISSING, _target=MISSING, _reduction=MISSING, _beta=MISSING, /, more=MISSING, target=MISSING, reduction=MISSING, beta=MISSING, *args, **kwargs):
     """smooth_l1_loss(input, target, reduction=0, beta=1.0) -> Tensor
 
@@ -28744,6 +29652,369 @@ def sort(_input=MISSING, _dim=MISSING, _descending=MISSING, /, more=MISSING, dim
         sort, _sort_packet, (_input, _dim, _descending),
         (more, dim, descending, stable, out),
         ('dim', 'descending', 'stable', 'out'), args, kwargs,
+    )
+
+def sparse_compressed_tensor(_compressed_indices=MISSING, _plain_indices=MISSING, _values=MISSING, _size=MISSING, /, more=MISSING, plain_indices=MISSING, values=MISSING, size=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, requires_grad=MISSING, *args, **kwargs):
+    """sparse_compressed_tensor(compressed_indices, plain_indices, values, size, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False) -> Tensor
+    sparse_compressed_tensor(compressed_indices, plain_indices, values, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False) -> Tensor
+
+    Compressed rows or columns, by `layout`."""
+    if _plain_indices is not MISSING:
+        if plain_indices is not MISSING: kwargs['plain_indices'] = plain_indices
+        plain_indices = _plain_indices
+    if _values is not MISSING:
+        if values is not MISSING: kwargs['values'] = values
+        values = _values
+    if _size is not MISSING:
+        if size is not MISSING: kwargs['size'] = size
+        size = _size
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_size = int_tuple(size)
+            where_ = None if device is MISSING else as_device(device)
+            if (
+                _compressed_indices.__class__ in TENSORS
+                and plain_indices.__class__ in TENSORS
+                and values.__class__ in TENSORS
+                and ints_of_size is not None
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _sparse_compressed_tensor_comp_plain_value_size_kernels[
+                    _compressed_indices._keys
+                    | plain_indices._keys
+                    | values._keys
+                    | tls.mode
+                ](
+                    _compressed_indices,
+                    plain_indices,
+                    values,
+                    ints_of_size,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    False if pin_memory is MISSING else pin_memory,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+            if (
+                size is MISSING
+                and _compressed_indices.__class__ in TENSORS
+                and plain_indices.__class__ in TENSORS
+                and values.__class__ in TENSORS
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _sparse_compressed_tensor_comp_plain_value_kernels[
+                    _compressed_indices._keys
+                    | plain_indices._keys
+                    | values._keys
+                    | tls.mode
+                ](
+                    _compressed_indices,
+                    plain_indices,
+                    values,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    False if pin_memory is MISSING else pin_memory,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        sparse_compressed_tensor, _sparse_compressed_tensor_packet, (_compressed_indices, _plain_indices, _values, _size),
+        (more, plain_indices, values, size, dtype, layout, device, pin_memory, requires_grad),
+        ('plain_indices', 'values', 'size', 'dtype', 'layout', 'device', 'pin_memory', 'requires_grad'), args, kwargs,
+    )
+
+def sparse_coo_tensor(_indices=MISSING, _values=MISSING, _size=MISSING, /, more=MISSING, values=MISSING, size=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, is_coalesced=MISSING, requires_grad=MISSING, *args, **kwargs):
+    """sparse_coo_tensor(size, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False) -> Tensor
+    sparse_coo_tensor(indices, values, *, dtype=None, layout=None, device=None, pin_memory=None, is_coalesced=None, requires_grad=False) -> Tensor
+    sparse_coo_tensor(indices, values, size, *, dtype=None, layout=None, device=None, pin_memory=None, is_coalesced=None, requires_grad=False) -> Tensor
+
+    No coordinates, all dimensions sparse."""
+    if _values is not MISSING:
+        if values is not MISSING: kwargs['values'] = values
+        values = _values
+    if _size is not MISSING:
+        if size is not MISSING: kwargs['size'] = size
+        size = _size
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_indices = int_tuple(_indices)
+            where_ = None if device is MISSING else as_device(device)
+            if (
+                values is MISSING
+                and size is MISSING
+                and is_coalesced is MISSING
+                and ints_of_indices is not None
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _sparse_coo_tensor_size_kernels[(CPU if where_ is None and tls.default_device is None else factory_keys(where_)) | tls.mode](
+                    ints_of_indices,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    False if pin_memory is MISSING else pin_memory,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+            if (
+                size is MISSING
+                and _indices.__class__ in TENSORS
+                and values.__class__ in TENSORS
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (is_coalesced is MISSING or is_coalesced is None or is_coalesced.__class__ is bool)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _sparse_coo_tensor_indices_kernels[_indices._keys | values._keys | tls.mode](
+                    _indices,
+                    values,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    None if pin_memory is MISSING else pin_memory,
+                    None if is_coalesced is MISSING else is_coalesced,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+            ints_of_size = int_tuple(size)
+            if (
+                _indices.__class__ in TENSORS
+                and values.__class__ in TENSORS
+                and ints_of_size is not None
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (is_coalesced is MISSING or is_coalesced is None or is_coalesced.__class__ is bool)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _sparse_coo_tensor_indices_size_kernels[_indices._keys | values._keys | tls.mode](
+                    _indices,
+                    values,
+                    ints_of_size,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    None if pin_memory is MISSING else pin_memory,
+                    None if is_coalesced is MISSING else is_coalesced,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        sparse_coo_tensor, _sparse_coo_tensor_packet, (_indices, _values, _size),
+        (more, values, size, dtype, layout, device, pin_memory, is_coalesced, requires_grad),
+        ('values', 'size', 'dtype', 'layout', 'device', 'pin_memory', 'is_coalesced', 'requires_grad'), args, kwargs,
+    )
+
+def sparse_csc_tensor(_ccol_indices=MISSING, _row_indices=MISSING, _values=MISSING, _size=MISSING, /, more=MISSING, row_indices=MISSING, values=MISSING, size=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, requires_grad=MISSING, *args, **kwargs):
+    """sparse_csc_tensor(ccol_indices, row_indices, values, size, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False) -> Tensor
+    sparse_csc_tensor(ccol_indices, row_indices, values, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False) -> Tensor
+
+    Compressed columns."""
+    if _row_indices is not MISSING:
+        if row_indices is not MISSING: kwargs['row_indices'] = row_indices
+        row_indices = _row_indices
+    if _values is not MISSING:
+        if values is not MISSING: kwargs['values'] = values
+        values = _values
+    if _size is not MISSING:
+        if size is not MISSING: kwargs['size'] = size
+        size = _size
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_size = int_tuple(size)
+            where_ = None if device is MISSING else as_device(device)
+            if (
+                _ccol_indices.__class__ in TENSORS
+                and row_indices.__class__ in TENSORS
+                and values.__class__ in TENSORS
+                and ints_of_size is not None
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _sparse_csc_tensor_ccol_row_value_size_kernels[
+                    _ccol_indices._keys
+                    | row_indices._keys
+                    | values._keys
+                    | tls.mode
+                ](
+                    _ccol_indices,
+                    row_indices,
+                    values,
+                    ints_of_size,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    False if pin_memory is MISSING else pin_memory,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+            if (
+                size is MISSING
+                and _ccol_indices.__class__ in TENSORS
+                and row_indices.__class__ in TENSORS
+                and values.__class__ in TENSORS
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _sparse_csc_tensor_ccol_row_value_kernels[
+                    _ccol_indices._keys
+                    | row_indices._keys
+                    | values._keys
+                    | tls.mode
+                ](
+                    _ccol_indices,
+                    row_indices,
+                    values,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    False if pin_memory is MISSING else pin_memory,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        sparse_csc_tensor, _sparse_csc_tensor_packet, (_ccol_indices, _row_indices, _values, _size),
+        (more, row_indices, values, size, dtype, layout, device, pin_memory, requires_grad),
+        ('row_indices', 'values', 'size', 'dtype', 'layout', 'device', 'pin_memory', 'requires_grad'), args, kwargs,
+    )
+
+def sparse_csr_tensor(_crow_indices=MISSING, _col_indices=MISSING, _values=MISSING, _size=MISSING, /, more=MISSING, col_indices=MISSING, values=MISSING, size=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, requires_grad=MISSING, *args, **kwargs):
+    """sparse_csr_tensor(crow_indices, col_indices, values, size, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False) -> Tensor
+    sparse_csr_tensor(crow_indices, col_indices, values, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False) -> Tensor
+
+    Compressed rows."""
+    if _col_indices is not MISSING:
+        if col_indices is not MISSING: kwargs['col_indices'] = col_indices
+        col_indices = _col_indices
+    if _values is not MISSING:
+        if values is not MISSING: kwargs['values'] = values
+        values = _values
+    if _size is not MISSING:
+        if size is not MISSING: kwargs['size'] = size
+        size = _size
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_size = int_tuple(size)
+            where_ = None if device is MISSING else as_device(device)
+            if (
+                _crow_indices.__class__ in TENSORS
+                and col_indices.__class__ in TENSORS
+                and values.__class__ in TENSORS
+                and ints_of_size is not None
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _sparse_csr_tensor_crow_col_value_size_kernels[
+                    _crow_indices._keys
+                    | col_indices._keys
+                    | values._keys
+                    | tls.mode
+                ](
+                    _crow_indices,
+                    col_indices,
+                    values,
+                    ints_of_size,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    False if pin_memory is MISSING else pin_memory,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+            if (
+                size is MISSING
+                and _crow_indices.__class__ in TENSORS
+                and col_indices.__class__ in TENSORS
+                and values.__class__ in TENSORS
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _sparse_csr_tensor_crow_col_value_kernels[
+                    _crow_indices._keys
+                    | col_indices._keys
+                    | values._keys
+                    | tls.mode
+                ](
+                    _crow_indices,
+                    col_indices,
+                    values,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    False if pin_memory is MISSING else pin_memory,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        sparse_csr_tensor, _sparse_csr_tensor_packet, (_crow_indices, _col_indices, _values, _size),
+        (more, col_indices, values, size, dtype, layout, device, pin_memory, requires_grad),
+        ('col_indices', 'values', 'size', 'dtype', 'layout', 'device', 'pin_memory', 'requires_grad'), args, kwargs,
+    )
+
+def sparse_sampled_addmm(_input=MISSING, _mat1=MISSING, _mat2=MISSING, /, more=MISSING, mat1=MISSING, mat2=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
+    """sparse_sampled_addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor
+
+    ``alpha * mat1 @ mat2`` at the indices of `self`, and ``beta * self``."""
+    if _mat1 is not MISSING:
+        if mat1 is not MISSING: kwargs['mat1'] = mat1
+        mat1 = _mat1
+    if _mat2 is not MISSING:
+        if mat2 is not MISSING: kwargs['mat2'] = mat2
+        mat2 = _mat2
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and mat1.__class__ in TENSORS
+                and mat2.__class__ in TENSORS
+                and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
+            ):
+                return _sparse_sampled_addmm_kernels[
+                    _input._keys
+                    | mat1._keys
+                    | mat2._keys
+                    | tls.mode
+                ](
+                    _input,
+                    mat1,
+                    mat2,
+                    1 if beta is MISSING else beta,
+                    1 if alpha is MISSING else alpha,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        sparse_sampled_addmm, _sparse_sampled_addmm_packet, (_input, _mat1, _mat2),
+        (more, mat1, mat2, beta, alpha),
+        ('mat1', 'mat2', 'beta', 'alpha'), args, kwargs,
     )
 
 def special_airy_ai(_x=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
@@ -30714,6 +31985,45 @@ def squeeze_copy(_input=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, out
         ('dim', 'out'), args, kwargs,
     )
 
+def sspaddmm(_input=MISSING, _mat1=MISSING, _mat2=MISSING, /, more=MISSING, mat1=MISSING, mat2=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
+    """sspaddmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor
+
+    ``beta * self + alpha * mat1 @ mat2`` of a sparse `self` and `mat1` and a dense `mat2`, as coordinates."""
+    if _mat1 is not MISSING:
+        if mat1 is not MISSING: kwargs['mat1'] = mat1
+        mat1 = _mat1
+    if _mat2 is not MISSING:
+        if mat2 is not MISSING: kwargs['mat2'] = mat2
+        mat2 = _mat2
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and mat1.__class__ in TENSORS
+                and mat2.__class__ in TENSORS
+                and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
+            ):
+                return _sspaddmm_kernels[
+                    _input._keys
+                    | mat1._keys
+                    | mat2._keys
+                    | tls.mode
+                ](
+                    _input,
+                    mat1,
+                    mat2,
+                    1 if beta is MISSING else beta,
+                    1 if alpha is MISSING else alpha,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        sspaddmm, _sspaddmm_packet, (_input, _mat1, _mat2),
+        (more, mat1, mat2, beta, alpha),
+        ('mat1', 'mat2', 'beta', 'alpha'), args, kwargs,
+    )
+
 def stack(_tensors=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, out=MISSING, *args, **kwargs):
     """stack(tensors, dim=0, *, out=None) -> Tensor
 
@@ -31547,6 +32857,36 @@ def tile(_input=MISSING, _dims=MISSING, /, more=MISSING, dims=MISSING, *args, **
         tile, _tile_packet, (_input, _dims),
         (more, dims),
         ('dims',), args, kwargs,
+    )
+
+def to_dense_backward(_grad=MISSING, _input=MISSING, _masked_grad=MISSING, /, more=MISSING, input=MISSING, masked_grad=MISSING, *args, **kwargs):
+    """to_dense_backward(grad, input, masked_grad=None) -> Tensor
+
+    The gradient of `to_dense`."""
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if _masked_grad is not MISSING:
+        if masked_grad is not MISSING: kwargs['masked_grad'] = masked_grad
+        masked_grad = _masked_grad
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _grad.__class__ in TENSORS
+                and input.__class__ in TENSORS
+                and (masked_grad is MISSING or masked_grad is None or masked_grad.__class__ is bool)
+            ):
+                return _to_dense_backward_kernels[_grad._keys | input._keys | tls.mode](
+                    _grad,
+                    input,
+                    None if masked_grad is MISSING else masked_grad,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        to_dense_backward, _to_dense_backward_packet, (_grad, _input, _masked_grad),
+        (more, input, masked_grad),
+        ('input', 'masked_grad'), args, kwargs,
     )
 
 def topk(_input=MISSING, _k=MISSING, _dim=MISSING, _largest=MISSING, _sorted=MISSING, /, more=MISSING, k=MISSING, dim=MISSING, largest=MISSING, sorted=MISSING, out=MISSING, *args, **kwargs):
@@ -33578,6 +34918,7 @@ NAMESPACES = {
         ('_block_diag', '_block_diag'),
         ('_bounded_log', '_bounded_log'),
         ('_cdist_forward', '_cdist_forward'),
+        ('_coalesce', '_coalesce'),
         ('_convolution_double_backward', '_convolution_double_backward'),
         ('_fft_c2c', '_fft_c2c'),
         ('_fft_c2r', '_fft_c2r'),
@@ -33591,6 +34932,24 @@ NAMESPACES = {
         ('_pad_circular', '_pad_circular'),
         ('_prelu_kernel_backward', '_prelu_kernel_backward'),
         ('_reshape_alias', '_reshape_alias'),
+        ('_sparse_addmm', '_sparse_addmm'),
+        ('_sparse_compressed_tensor_unsafe', '_sparse_compressed_tensor_unsafe'),
+        ('_sparse_coo_tensor_unsafe', '_sparse_coo_tensor_unsafe'),
+        ('_sparse_coo_tensor_with_dims', '_sparse_coo_tensor_with_dims'),
+        ('_sparse_coo_tensor_with_dims_and_tensors', '_sparse_coo_tensor_with_dims_and_tensors'),
+        ('_sparse_log_softmax', '_sparse_log_softmax'),
+        ('_sparse_log_softmax_backward_data', '_sparse_log_softmax_backward_data'),
+        ('_sparse_mm', '_sparse_mm'),
+        ('_sparse_mm_reduce_impl', '_sparse_mm_reduce_impl'),
+        ('_sparse_softmax', '_sparse_softmax'),
+        ('_sparse_softmax_backward_data', '_sparse_softmax_backward_data'),
+        ('_sparse_sparse_matmul', '_sparse_sparse_matmul'),
+        ('_sparse_sum', '_sparse_sum'),
+        ('_sparse_sum_backward', '_sparse_sum_backward'),
+        ('_to_dense', '_to_dense'),
+        ('_to_sparse', '_to_sparse'),
+        ('_to_sparse_csc', '_to_sparse_csc'),
+        ('_to_sparse_csr', '_to_sparse_csr'),
         ('_trilinear', '_trilinear'),
         ('_upsample_bicubic2d_aa_backward', '_upsample_bicubic2d_aa_backward'),
         ('_upsample_bilinear2d_aa_backward', '_upsample_bilinear2d_aa_backward'),
@@ -33607,6 +34966,7 @@ NAMESPACES = {
         ('detach', 'detach'),
         ('elu_backward', 'elu_backward'),
         ('embedding_dense_backward', 'embedding_dense_backward'),
+        ('embedding_sparse_backward', 'embedding_sparse_backward'),
         ('exponential', 'exponential'),
         ('gelu_backward', 'gelu_backward'),
         ('geometric', 'geometric'),
@@ -33645,8 +35005,14 @@ NAMESPACES = {
         ('slice', 'slice'),
         ('softplus_backward', 'softplus_backward'),
         ('softshrink_backward', 'softshrink_backward'),
+        ('sparse_compressed_tensor', 'sparse_compressed_tensor'),
+        ('sparse_coo_tensor', 'sparse_coo_tensor'),
+        ('sparse_csc_tensor', 'sparse_csc_tensor'),
+        ('sparse_csr_tensor', 'sparse_csr_tensor'),
+        ('sparse_sampled_addmm', 'sparse_sampled_addmm'),
         ('tanh_backward', 'tanh_backward'),
         ('threshold_backward', 'threshold_backward'),
+        ('to_dense_backward', 'to_dense_backward'),
         ('uniform', 'uniform'),
         ('unique_consecutive', 'unique_consecutive'),
         ('unique_dim', 'unique_dim'),
@@ -34033,6 +35399,7 @@ NAMESPACES = {
         ('histogram', 'histogram'),
         ('histogramdd', 'histogramdd'),
         ('hsplit', 'hsplit'),
+        ('hspmm', 'hspmm'),
         ('hstack', 'hstack'),
         ('hypot', 'hypot'),
         ('i0', 'i0'),
@@ -34237,6 +35604,7 @@ NAMESPACES = {
         ('slice_copy', 'slice_copy'),
         ('slice_scatter', 'slice_scatter'),
         ('slogdet', 'slogdet'),
+        ('smm', 'smm'),
         ('softmax', 'softmax'),
         ('sort', 'sort'),
         ('split', 'split'),
@@ -34249,6 +35617,7 @@ NAMESPACES = {
         ('square_', 'square_'),
         ('squeeze', 'squeeze'),
         ('squeeze_copy', 'squeeze_copy'),
+        ('sspaddmm', 'sspaddmm'),
         ('stack', 'stack'),
         ('std', 'std'),
         ('std_mean', 'std_mean'),

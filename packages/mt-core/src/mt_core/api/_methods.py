@@ -136,16 +136,28 @@ from ._functions import (
     _atanh_packet,
     _aten_addmm_activation_kernels,
     _aten_addmm_activation_packet,
+    _aten_coalesced__kernels,
+    _aten_coalesced__packet,
     _aten_conj_kernels,
     _aten_conj_packet,
     _aten_conj_physical_kernels,
     _aten_conj_physical_packet,
+    _aten_dimI_kernels,
+    _aten_dimI_packet,
+    _aten_dimV_kernels,
+    _aten_dimV_packet,
+    _aten_indices_kernels,
+    _aten_indices_packet,
     _aten_is_all_true_kernels,
     _aten_is_all_true_packet,
     _aten_is_any_true_kernels,
     _aten_is_any_true_packet,
     _aten_neg_view_kernels,
     _aten_neg_view_packet,
+    _aten_nnz_kernels,
+    _aten_nnz_packet,
+    _aten_values_kernels,
+    _aten_values_packet,
     _baddbmm__kernels,
     _baddbmm__packet,
     _baddbmm_kernels,
@@ -188,6 +200,8 @@ from ._functions import (
     _broadcast_to_packet,
     _cauchy__kernels,
     _cauchy__packet,
+    _ccol_indices_kernels,
+    _ccol_indices_packet,
     _ceil__kernels,
     _ceil__packet,
     _ceil_kernels,
@@ -226,6 +240,10 @@ from ._functions import (
     _clip_packet,
     _clone_kernels,
     _clone_packet,
+    _coalesce_kernels,
+    _coalesce_packet,
+    _col_indices_kernels,
+    _col_indices_packet,
     _conj_kernels,
     _conj_packet,
     _conj_physical__kernels,
@@ -258,6 +276,8 @@ from ._functions import (
     _cov_packet,
     _cross_kernels,
     _cross_packet,
+    _crow_indices_kernels,
+    _crow_indices_packet,
     _cummax_kernels,
     _cummax_packet,
     _cummin_kernels,
@@ -274,6 +294,8 @@ from ._functions import (
     _deg2rad__packet,
     _deg2rad_kernels,
     _deg2rad_packet,
+    _dense_dim_kernels,
+    _dense_dim_packet,
     _det_kernels,
     _det_packet,
     _diag_embed_kernels,
@@ -475,10 +497,14 @@ from ._functions import (
     _index_reduce_packet,
     _index_select_kernels,
     _index_select_packet,
+    _indices_kernels,
+    _indices_packet,
     _inner_kernels,
     _inner_packet,
     _inverse_kernels,
     _inverse_packet,
+    _is_coalesced_kernels,
+    _is_coalesced_packet,
     _isclose_kernels,
     _isclose_packet,
     _isfinite_kernels,
@@ -791,6 +817,8 @@ from ._functions import (
     _round_decimals_kernels,
     _round_kernels,
     _round_packet,
+    _row_indices_kernels,
+    _row_indices_packet,
     _rsqrt__kernels,
     _rsqrt__packet,
     _rsqrt_kernels,
@@ -849,11 +877,21 @@ from ._functions import (
     _slice_scatter_packet,
     _slogdet_kernels,
     _slogdet_packet,
+    _smm_kernels,
+    _smm_packet,
     _softmax_int_kernels,
     _softmax_packet,
     _sort_kernels,
     _sort_packet,
     _sort_stable_kernels,
+    _sparse_dim_kernels,
+    _sparse_dim_packet,
+    _sparse_mask_kernels,
+    _sparse_mask_packet,
+    _sparse_resize__kernels,
+    _sparse_resize__packet,
+    _sparse_resize_and_clear__kernels,
+    _sparse_resize_and_clear__packet,
     _split_Tensor_kernels,
     _split_packet,
     _split_sizes_kernels,
@@ -875,6 +913,8 @@ from ._functions import (
     _squeeze_dims_kernels,
     _squeeze_kernels,
     _squeeze_packet,
+    _sspaddmm_kernels,
+    _sspaddmm_packet,
     _std_correction_kernels,
     _std_dim_kernels,
     _std_kernels,
@@ -926,6 +966,15 @@ from ._functions import (
     _tensor_split_tensor_indices_or_sections_kernels,
     _tile_kernels,
     _tile_packet,
+    _to_dense_kernels,
+    _to_dense_packet,
+    _to_sparse_csc_kernels,
+    _to_sparse_csc_packet,
+    _to_sparse_csr_kernels,
+    _to_sparse_csr_packet,
+    _to_sparse_kernels,
+    _to_sparse_packet,
+    _to_sparse_sparse_dim_kernels,
     _topk_kernels,
     _topk_packet,
     _trace_kernels,
@@ -970,6 +1019,8 @@ from ._functions import (
     _unsqueeze__packet,
     _unsqueeze_kernels,
     _unsqueeze_packet,
+    _values_kernels,
+    _values_packet,
     _var_correction_kernels,
     _var_dim_kernels,
     _var_kernels,
@@ -1056,6 +1107,25 @@ class TensorBase:
             ('mat1', 'mat2', 'beta', 'alpha', 'use_gelu'), args, kwargs,
         )
 
+    def _coalesced_(self, _coalesced=MISSING, /, more=MISSING, coalesced=MISSING, *args, **kwargs):
+        """_coalesced_(coalesced) -> Tensor
+
+        Say whether coordinates are sorted."""
+        if _coalesced is not MISSING:
+            if coalesced is not MISSING: kwargs['coalesced'] = coalesced
+            coalesced = _coalesced
+        if more is MISSING and not kwargs:
+            try:
+                if coalesced.__class__ is bool:
+                    return _aten_coalesced__kernels[self._keys | tls.mode](self, coalesced)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase._coalesced_, _aten_coalesced__packet, self, (_coalesced,),
+            (more, coalesced),
+            ('coalesced',), args, kwargs,
+        )
+
     def _conj(self, /, more=MISSING, *args, **kwargs):
         """_conj() -> Tensor
 
@@ -1080,6 +1150,51 @@ class TensorBase:
                 pass
         return call_method_as_given(
             TensorBase._conj_physical, _aten_conj_physical_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def _dimI(self, /, more=MISSING, *args, **kwargs):
+        """_dimI() -> int
+
+        Second name of `sparse_dim`, of coordinates alone."""
+        if more is MISSING and not kwargs:
+            try:
+                return _aten_dimI_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase._dimI, _aten_dimI_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def _dimV(self, /, more=MISSING, *args, **kwargs):
+        """_dimV() -> int
+
+        Second name of `dense_dim`, of coordinates alone."""
+        if more is MISSING and not kwargs:
+            try:
+                return _aten_dimV_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase._dimV, _aten_dimV_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def _indices(self, /, more=MISSING, *args, **kwargs):
+        """_indices() -> Tensor
+
+        The coordinates (sparse_dim, nnz), sorted or not; no gradient flows."""
+        if more is MISSING and not kwargs:
+            try:
+                return _aten_indices_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase._indices, _aten_indices_packet, self, (),
             (more,),
             (), args, kwargs,
         )
@@ -1125,6 +1240,36 @@ class TensorBase:
                 pass
         return call_method_as_given(
             TensorBase._neg_view, _aten_neg_view_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def _nnz(self, /, more=MISSING, *args, **kwargs):
+        """_nnz() -> int
+
+        How many values there are."""
+        if more is MISSING and not kwargs:
+            try:
+                return _aten_nnz_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase._nnz, _aten_nnz_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def _values(self, /, more=MISSING, *args, **kwargs):
+        """_values() -> Tensor
+
+        The values, sorted or not; no gradient flows."""
+        if more is MISSING and not kwargs:
+            try:
+                return _aten_values_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase._values, _aten_values_packet, self, (),
             (more,),
             (), args, kwargs,
         )
@@ -3068,6 +3213,21 @@ class TensorBase:
             ('median', 'sigma', 'generator'), args, kwargs,
         )
 
+    def ccol_indices(self, /, more=MISSING, *args, **kwargs):
+        """ccol_indices() -> Tensor
+
+        Where each compressed column begins."""
+        if more is MISSING and not kwargs:
+            try:
+                return _ccol_indices_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.ccol_indices, _ccol_indices_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
     def ceil(self, /, more=MISSING, *args, **kwargs):
         """ceil() -> Tensor
 
@@ -3472,6 +3632,36 @@ class TensorBase:
             ('memory_format',), args, kwargs,
         )
 
+    def coalesce(self, /, more=MISSING, *args, **kwargs):
+        """coalesce() -> Tensor
+
+        Sorted coordinates, the values of equal ones added up."""
+        if more is MISSING and not kwargs:
+            try:
+                return _coalesce_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.coalesce, _coalesce_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def col_indices(self, /, more=MISSING, *args, **kwargs):
+        """col_indices() -> Tensor
+
+        The columns of the values of compressed rows."""
+        if more is MISSING and not kwargs:
+            try:
+                return _col_indices_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.col_indices, _col_indices_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
     def conj(self, /, more=MISSING, *args, **kwargs):
         """conj() -> Tensor
 
@@ -3756,6 +3946,21 @@ class TensorBase:
             ('other', 'dim'), args, kwargs,
         )
 
+    def crow_indices(self, /, more=MISSING, *args, **kwargs):
+        """crow_indices() -> Tensor
+
+        Where each compressed row begins."""
+        if more is MISSING and not kwargs:
+            try:
+                return _crow_indices_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.crow_indices, _crow_indices_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
     def cummax(self, _dim=MISSING, /, more=MISSING, dim=MISSING, *args, **kwargs):
         """cummax(dim) -> (Tensor, Tensor)
 
@@ -3924,6 +4129,21 @@ class TensorBase:
                 pass
         return call_method_as_given(
             TensorBase.deg2rad_, _deg2rad__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def dense_dim(self, /, more=MISSING, *args, **kwargs):
+        """dense_dim() -> int
+
+        How many dimensions each value has."""
+        if more is MISSING and not kwargs:
+            try:
+                return _dense_dim_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.dense_dim, _dense_dim_packet, self, (),
             (more,),
             (), args, kwargs,
         )
@@ -6105,6 +6325,21 @@ class TensorBase:
             ('dim', 'index'), args, kwargs,
         )
 
+    def indices(self, /, more=MISSING, *args, **kwargs):
+        """indices() -> Tensor
+
+        The coordinates (sparse_dim, nnz) of a coalesced tensor."""
+        if more is MISSING and not kwargs:
+            try:
+                return _indices_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.indices, _indices_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
     def inner(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """inner(other) -> Tensor
 
@@ -6135,6 +6370,21 @@ class TensorBase:
                 pass
         return call_method_as_given(
             TensorBase.inverse, _inverse_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def is_coalesced(self, /, more=MISSING, *args, **kwargs):
+        """is_coalesced() -> bool
+
+        Whether coordinates are sorted, and none comes twice."""
+        if more is MISSING and not kwargs:
+            try:
+                return _is_coalesced_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.is_coalesced, _is_coalesced_packet, self, (),
             (more,),
             (), args, kwargs,
         )
@@ -9516,6 +9766,21 @@ class TensorBase:
             ('decimals',), args, kwargs,
         )
 
+    def row_indices(self, /, more=MISSING, *args, **kwargs):
+        """row_indices() -> Tensor
+
+        The rows of the values of compressed columns."""
+        if more is MISSING and not kwargs:
+            try:
+                return _row_indices_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.row_indices, _row_indices_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
     def rsqrt(self, /, more=MISSING, *args, **kwargs):
         """rsqrt() -> Tensor
 
@@ -10198,6 +10463,25 @@ class TensorBase:
             (), args, kwargs,
         )
 
+    def smm(self, _mat2=MISSING, /, more=MISSING, mat2=MISSING, *args, **kwargs):
+        """smm(mat2) -> Tensor
+
+        Matrix product, sparse by dense, as coordinates."""
+        if _mat2 is not MISSING:
+            if mat2 is not MISSING: kwargs['mat2'] = mat2
+            mat2 = _mat2
+        if more is MISSING and not kwargs:
+            try:
+                if mat2.__class__ in TENSORS:
+                    return _smm_kernels[self._keys | mat2._keys | tls.mode](self, mat2)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.smm, _smm_packet, self, (_mat2,),
+            (more, mat2),
+            ('mat2',), args, kwargs,
+        )
+
     def softmax(self, _dim=MISSING, _dtype=MISSING, /, more=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
         """softmax(dim, dtype=None) -> Tensor
 
@@ -10269,6 +10553,110 @@ class TensorBase:
             TensorBase.sort, _sort_packet, self, (_dim, _descending),
             (more, dim, descending, stable),
             ('dim', 'descending', 'stable'), args, kwargs,
+        )
+
+    def sparse_dim(self, /, more=MISSING, *args, **kwargs):
+        """sparse_dim() -> int
+
+        How many dimensions have indices."""
+        if more is MISSING and not kwargs:
+            try:
+                return _sparse_dim_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.sparse_dim, _sparse_dim_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def sparse_mask(self, _mask=MISSING, /, more=MISSING, mask=MISSING, *args, **kwargs):
+        """sparse_mask(mask) -> Tensor
+
+        The elements at the indices of a sparse tensor."""
+        if _mask is not MISSING:
+            if mask is not MISSING: kwargs['mask'] = mask
+            mask = _mask
+        if more is MISSING and not kwargs:
+            try:
+                if mask.__class__ in TENSORS:
+                    return _sparse_mask_kernels[self._keys | mask._keys | tls.mode](self, mask)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.sparse_mask, _sparse_mask_packet, self, (_mask,),
+            (more, mask),
+            ('mask',), args, kwargs,
+        )
+
+    def sparse_resize_(self, _size=MISSING, _sparse_dim=MISSING, _dense_dim=MISSING, /, more=MISSING, size=MISSING, sparse_dim=MISSING, dense_dim=MISSING, *args, **kwargs):
+        """sparse_resize_(size, sparse_dim, dense_dim) -> Tensor
+
+        Give coordinates another size in place."""
+        if _size is not MISSING:
+            if size is not MISSING: kwargs['size'] = size
+            size = _size
+        if _sparse_dim is not MISSING:
+            if sparse_dim is not MISSING: kwargs['sparse_dim'] = sparse_dim
+            sparse_dim = _sparse_dim
+        if _dense_dim is not MISSING:
+            if dense_dim is not MISSING: kwargs['dense_dim'] = dense_dim
+            dense_dim = _dense_dim
+        if more is MISSING and not kwargs:
+            try:
+                ints_of_size = int_tuple(size)
+                if (
+                    ints_of_size is not None
+                    and sparse_dim.__class__ is int
+                    and dense_dim.__class__ is int
+                ):
+                    return _sparse_resize__kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_size,
+                        sparse_dim,
+                        dense_dim,
+                    )
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.sparse_resize_, _sparse_resize__packet, self, (_size, _sparse_dim, _dense_dim),
+            (more, size, sparse_dim, dense_dim),
+            ('size', 'sparse_dim', 'dense_dim'), args, kwargs,
+        )
+
+    def sparse_resize_and_clear_(self, _size=MISSING, _sparse_dim=MISSING, _dense_dim=MISSING, /, more=MISSING, size=MISSING, sparse_dim=MISSING, dense_dim=MISSING, *args, **kwargs):
+        """sparse_resize_and_clear_(size, sparse_dim, dense_dim) -> Tensor
+
+        Give coordinates another size in place, and drop them."""
+        if _size is not MISSING:
+            if size is not MISSING: kwargs['size'] = size
+            size = _size
+        if _sparse_dim is not MISSING:
+            if sparse_dim is not MISSING: kwargs['sparse_dim'] = sparse_dim
+            sparse_dim = _sparse_dim
+        if _dense_dim is not MISSING:
+            if dense_dim is not MISSING: kwargs['dense_dim'] = dense_dim
+            dense_dim = _dense_dim
+        if more is MISSING and not kwargs:
+            try:
+                ints_of_size = int_tuple(size)
+                if (
+                    ints_of_size is not None
+                    and sparse_dim.__class__ is int
+                    and dense_dim.__class__ is int
+                ):
+                    return _sparse_resize_and_clear__kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_size,
+                        sparse_dim,
+                        dense_dim,
+                    )
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.sparse_resize_and_clear_, _sparse_resize_and_clear__packet, self, (_size, _sparse_dim, _dense_dim),
+            (more, size, sparse_dim, dense_dim),
+            ('size', 'sparse_dim', 'dense_dim'), args, kwargs,
         )
 
     def split(self, _split_size=MISSING, _dim=MISSING, /, more=MISSING, split_size=MISSING, dim=MISSING, *args, **kwargs):
@@ -10439,6 +10827,44 @@ class TensorBase:
             TensorBase.squeeze_, _squeeze__packet, self, (_dim,),
             (more, dim),
             ('dim',), args, kwargs,
+        )
+
+    def sspaddmm(self, _mat1=MISSING, _mat2=MISSING, /, more=MISSING, mat1=MISSING, mat2=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
+        """sspaddmm(mat1, mat2, *, beta=1, alpha=1) -> Tensor
+
+        ``beta * self + alpha * mat1 @ mat2`` of a sparse `self` and `mat1` and a dense `mat2`, as coordinates."""
+        if _mat1 is not MISSING:
+            if mat1 is not MISSING: kwargs['mat1'] = mat1
+            mat1 = _mat1
+        if _mat2 is not MISSING:
+            if mat2 is not MISSING: kwargs['mat2'] = mat2
+            mat2 = _mat2
+        if more is MISSING and not kwargs:
+            try:
+                if (
+                    mat1.__class__ in TENSORS
+                    and mat2.__class__ in TENSORS
+                    and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
+                ):
+                    return _sspaddmm_kernels[
+                        self._keys
+                        | mat1._keys
+                        | mat2._keys
+                        | tls.mode
+                    ](
+                        self,
+                        mat1,
+                        mat2,
+                        1 if beta is MISSING else beta,
+                        1 if alpha is MISSING else alpha,
+                    )
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.sspaddmm, _sspaddmm_packet, self, (_mat1, _mat2),
+            (more, mat1, mat2, beta, alpha),
+            ('mat1', 'mat2', 'beta', 'alpha'), args, kwargs,
         )
 
     def std(self, _dim=MISSING, _unbiased=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, correction=MISSING, *args, **kwargs):
@@ -11045,6 +11471,114 @@ class TensorBase:
                     pass
         return call_method(TensorBase.tile, _tile_packet, self, args, kwargs)
 
+    def to_dense(self, _dtype=MISSING, /, more=MISSING, dtype=MISSING, masked_grad=MISSING, *args, **kwargs):
+        """to_dense(dtype=None, *, masked_grad=None) -> Tensor
+
+        As an ordinary tensor."""
+        if _dtype is not MISSING:
+            if dtype is not MISSING: kwargs['dtype'] = dtype
+            dtype = _dtype
+        if more is MISSING and not kwargs:
+            try:
+                if (
+                    (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                    and (masked_grad is MISSING or masked_grad is None or masked_grad.__class__ is bool)
+                ):
+                    return _to_dense_kernels[self._keys | tls.mode](
+                        self,
+                        None if dtype is MISSING else dtype,
+                        None if masked_grad is MISSING else masked_grad,
+                    )
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.to_dense, _to_dense_packet, self, (_dtype,),
+            (more, dtype, masked_grad),
+            ('dtype', 'masked_grad'), args, kwargs,
+        )
+
+    def to_sparse(self, _sparse_dim=MISSING, /, more=MISSING, sparse_dim=MISSING, layout=MISSING, blocksize=MISSING, dense_dim=MISSING, *args, **kwargs):
+        """to_sparse(sparse_dim) -> Tensor
+        to_sparse(*, layout=None, blocksize=None, dense_dim=None) -> Tensor
+
+        As coordinates of the first dimensions."""
+        if _sparse_dim is not MISSING:
+            if sparse_dim is not MISSING: kwargs['sparse_dim'] = sparse_dim
+            sparse_dim = _sparse_dim
+        if more is MISSING and not kwargs:
+            try:
+                if (
+                    layout is MISSING
+                    and blocksize is MISSING
+                    and dense_dim is MISSING
+                    and sparse_dim.__class__ is int
+                ):
+                    return _to_sparse_sparse_dim_kernels[self._keys | tls.mode](self, sparse_dim)
+                ints_of_blocksize = None if blocksize is MISSING else (blocksize, blocksize,) if blocksize.__class__ is int else int_tuple(blocksize)
+                if (
+                    sparse_dim is MISSING
+                    and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                    and (ints_of_blocksize is not None or blocksize is None or blocksize is MISSING)
+                    and (dense_dim is MISSING or dense_dim is None or dense_dim.__class__ is int)
+                ):
+                    return _to_sparse_kernels[self._keys | tls.mode](
+                        self,
+                        None if layout is MISSING else layout,
+                        ints_of_blocksize,
+                        None if dense_dim is MISSING else dense_dim,
+                    )
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.to_sparse, _to_sparse_packet, self, (_sparse_dim,),
+            (more, sparse_dim, layout, blocksize, dense_dim),
+            ('sparse_dim', 'layout', 'blocksize', 'dense_dim'), args, kwargs,
+        )
+
+    def to_sparse_csc(self, _dense_dim=MISSING, /, more=MISSING, dense_dim=MISSING, *args, **kwargs):
+        """to_sparse_csc(dense_dim=None) -> Tensor
+
+        As compressed columns."""
+        if _dense_dim is not MISSING:
+            if dense_dim is not MISSING: kwargs['dense_dim'] = dense_dim
+            dense_dim = _dense_dim
+        if more is MISSING and not kwargs:
+            try:
+                if (dense_dim is MISSING or dense_dim is None or dense_dim.__class__ is int):
+                    return _to_sparse_csc_kernels[self._keys | tls.mode](
+                        self,
+                        None if dense_dim is MISSING else dense_dim,
+                    )
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.to_sparse_csc, _to_sparse_csc_packet, self, (_dense_dim,),
+            (more, dense_dim),
+            ('dense_dim',), args, kwargs,
+        )
+
+    def to_sparse_csr(self, _dense_dim=MISSING, /, more=MISSING, dense_dim=MISSING, *args, **kwargs):
+        """to_sparse_csr(dense_dim=None) -> Tensor
+
+        As compressed rows."""
+        if _dense_dim is not MISSING:
+            if dense_dim is not MISSING: kwargs['dense_dim'] = dense_dim
+            dense_dim = _dense_dim
+        if more is MISSING and not kwargs:
+            try:
+                if (dense_dim is MISSING or dense_dim is None or dense_dim.__class__ is int):
+                    return _to_sparse_csr_kernels[self._keys | tls.mode](
+                        self,
+                        None if dense_dim is MISSING else dense_dim,
+                    )
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.to_sparse_csr, _to_sparse_csr_packet, self, (_dense_dim,),
+            (more, dense_dim),
+            ('dense_dim',), args, kwargs,
+        )
+
     def topk(self, _k=MISSING, _dim=MISSING, _largest=MISSING, _sorted=MISSING, /, more=MISSING, k=MISSING, dim=MISSING, largest=MISSING, sorted=MISSING, *args, **kwargs):
         """topk(k, dim=-1, largest=True, sorted=True) -> (Tensor, Tensor)
 
@@ -11561,6 +12095,21 @@ class TensorBase:
             TensorBase.unsqueeze_, _unsqueeze__packet, self, (_dim,),
             (more, dim),
             ('dim',), args, kwargs,
+        )
+
+    def values(self, /, more=MISSING, *args, **kwargs):
+        """values() -> Tensor
+
+        The values (nnz, *dense) of a coalesced or compressed tensor."""
+        if more is MISSING and not kwargs:
+            try:
+                return _values_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.values, _values_packet, self, (),
+            (more,),
+            (), args, kwargs,
         )
 
     def var(self, _dim=MISSING, _unbiased=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, correction=MISSING, *args, **kwargs):

@@ -17,7 +17,15 @@ from ..dispatch.registry import register_contract_kernel as contract_kernel
 from ..dispatched_members import plain_item
 from ..dtypes import dtype, saturated
 from ..factories import check_options
-from ..formats import channels_last, channels_last_3d, memory_format, preserve_format
+from ..formats import (
+    channels_last,
+    channels_last_3d,
+    memory_format,
+    preserve_format,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+)
 from ..keys import BACKEND_MASK, CPU, META, OTHER_INDEX, STRIDED
 from ..layout import broadcast_shapes, channels_last_strides, dense_order, ordered_strides
 from ..number_range import check_fill
@@ -108,10 +116,16 @@ def strides_like(tensor: Tensor, format_: memory_format | None) -> Ints | None:
     return strides if 0 in shape or is_dense(tensor) else ordered_strides(shape, dense_order(shape, [strides]))
 
 
+#: Factories of zeros make tensors of these without values.
+SPARSE_LAYOUTS = (sparse_coo, sparse_csr, sparse_csc)
+
+
 @contract_kernel("empty.memory_format")
 def empty(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     """-> size, whose elements mean nothing; strides of the memory format."""
     if layout is not None or pin_memory:
+        if layout in SPARSE_LAYOUTS:
+            return _without_values(size, dtype, layout, device)
         check_options(layout, pin_memory)
     if memory_format is None:
         return unwritten(allocate(size, dtype or dtypes.get_default_dtype(), device))
@@ -210,10 +224,18 @@ def _element(value: Any, d: dtype) -> np.ndarray:
     return run_quietly(saturated(np.asarray(value), d.numpy_dtype).astype, d.numpy_dtype)
 
 
+def _without_values(size: Ints, dtype: Any, layout: Any, device: Any) -> Tensor:
+    from ..sparse.construct import without_values  # lazy: few programs ask for such layouts
+
+    return without_values(size, dtype, layout, device)
+
+
 @contract_kernel("zeros")
 def zeros(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     """-> size."""
     if layout is not None or pin_memory:
+        if layout in SPARSE_LAYOUTS:
+            return _without_values(size, dtype, layout, device)
         check_options(layout, pin_memory)
     if size and min(size) < 0:
         raise RuntimeError("zeros: Dimension size must be non-negative.")

@@ -37,6 +37,7 @@ from ..keys import (
     PRIVATE,
     PRIVATE_TYPES,
     PYTHON,
+    SPARSE,
     STRIDED,
     TRANSPARENT,
     WIDTH,
@@ -261,6 +262,8 @@ def _layer_slot(overload: Overload, key: int, call_keys: int) -> Callee | None:
     for_handlers = bool(key & told and effective_keys(call_keys) & (PYTHON | FUNCTIONALIZE))
     if for_handlers and (parts := taken_apart.parts_of(overload)) is not None:
         return executors.with_named_results(overload, asked_before(overload, parts))
+    if call_keys & SPARSE and key <= AUTOGRAD and (others := layer_for(SPARSE).parts_of(overload)) is not None:
+        return executors.with_named_results(overload, others)
     handled = layer.build(overload, call_keys, below)
     if handled is None:
         composite = parts_of(overload, call_keys)

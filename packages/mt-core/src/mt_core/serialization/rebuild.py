@@ -116,7 +116,18 @@ def _on_device(tensor: Tensor, d: Any, place: Any, requires_grad: bool) -> Tenso
 
 
 def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
-    raise _unsupported(f"the sparse layout {layout!r}")
+    """A sparse tensor of its parts, which are checked: they may come from a file.
+
+    Raises
+    ------
+    TypeError, RuntimeError
+        For parts that are no tensors, or do not go together.
+    """
+    from ..sparse.construct import rebuilt  # lazy: few files have sparse tensors
+
+    if layout not in (formats.sparse_coo, formats.sparse_csr, formats.sparse_csc):
+        raise _unsupported(f"the sparse layout {layout!r}")
+    return rebuilt(layout, data)
 
 
 def _rebuild_nested_tensor(*args: Any) -> Tensor:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from typing import Any
 
 from ..block import refuse_beyond
+from ..keys import SPARSE
 from ..pickling import typed_storage_on
 from ..storage import untyped_storage_of
 from ..subclasses import slots_of
@@ -32,6 +33,8 @@ def _reduce_data(tensor: Tensor) -> Reduced:
     _warn_about_hooks(tensor)
     size, stride, d = tuple(tensor.size()), tensor.stride(), tensor.dtype
     requires_grad = bool(tensor.requires_grad)
+    if tensor._keys & SPARSE:
+        return _reduce_sparse(tensor)
     if tensor.is_meta:
         return rebuild._rebuild_meta_tensor_no_storage, (d, size, stride, requires_grad)
     bits = {name: True for name, on in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if on}
@@ -51,6 +54,16 @@ def _reduce_data(tensor: Tensor) -> Reduced:
         *metadata,
     )
     return rebuild._rebuild_tensor_v2, args
+
+
+def _reduce_sparse(tensor: Any) -> Reduced:
+    """The layout and the parts."""
+    array, laid_out = tensor._array, tensor.layout
+    if tensor.is_sparse:
+        data = (array.indices, array.values, tensor.size(), array.is_coalesced)
+    else:
+        data = (array.pointers, array.plain, array.values, tensor.size())
+    return rebuild._rebuild_sparse_tensor, (laid_out, data)
 
 
 def _warn_about_hooks(tensor: Tensor) -> None:

@@ -79,7 +79,7 @@ class Adagrad(PerParameterOptimizer):
             state["sum"].share_memory_()
 
     def _refuse_sparse_gradient(self) -> None:
-        raise NotImplementedError("Adagrad does not take sparse gradients here; use SparseAdam, or a dense gradient")
+        """They are taken: `_update_rows`."""
 
     def _new_state(self, parameter: mt.Tensor, group: Group) -> State:
         start = group["initial_accumulator_value"]
@@ -92,7 +92,27 @@ class Adagrad(PerParameterOptimizer):
 
     def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
         step = advance(state)
+        if gradient.is_sparse:
+            self._update_rows(parameter, gradient, state, group, step)
+            return
         gradient = with_weight_decay(gradient, parameter, group["weight_decay"])
         rate = learning_rate(group) / (1 + (step - 1) * group["lr_decay"])
         state["sum"].addcmul_(gradient, gradient, value=1)
         add_quotient_(parameter, gradient, state["sum"].sqrt() + group["eps"], -rate)
+
+    def _update_rows(self, parameter: mt.Tensor, gradient: Any, state: State, group: Group, step: Any) -> None:
+        """Of a sparse gradient: only what it names is touched, in parameter and state.
+
+        Raises
+        ------
+        RuntimeError
+            With weight decay, which would touch everything.
+        """
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        rate = learning_rate(group) / (1 + (step - 1) * group["lr_decay"])
+        gradient = gradient.coalesce()  # squares are not linear: each entry must come once
+        where, values = tuple(gradient.indices()), gradient.values()
+        sums = state["sum"]
+        sums.index_put_(where, values.square(), accumulate=True)
+        parameter.index_put_(where, values / sums[where].sqrt_().add_(group["eps"]) * -rate, accumulate=True)

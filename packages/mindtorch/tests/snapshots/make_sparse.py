@@ -1,0 +1,12 @@
+"""Record what PyTorch does with sparse tensors: with PyTorch 2.13, ``python make_sparse.py``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+from sparse_cases import answers
+
+lines = [f"{json.dumps(name)}: {json.dumps(said)}" for name, said in answers(torch).items()]
+Path(__file__).with_name("sparse.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")

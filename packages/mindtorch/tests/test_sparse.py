@@ -1,0 +1,147 @@
+"""Sparse tensors: against PyTorch's answers, and as properties against ordinary tensors."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mindtorch as torch
+
+_SNAPSHOTS = Path(__file__).parent / "snapshots"
+sys.path.insert(0, str(_SNAPSHOTS))
+
+from sparse_cases import answers  # noqa: E402
+
+RECORDED = json.loads((_SNAPSHOTS / "sparse.json").read_text())
+
+#: Where something else is done, and why.
+DIFFERENT = {
+    "torch.sparse_coo_tensor(i, torch.tensor([1, 2, 3, 4]), (2, 3)).mul_(1.5)": "refused in the words of other tensors",
+}
+
+
+@functools.cache
+def _ours() -> dict[str, Any]:
+    return json.loads(json.dumps(answers(torch)))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("program", RECORDED)
+def test_programs_give_what_they_give_in_pytorch(program: str) -> None:
+    if program in DIFFERENT:
+        assert _ours()[program] != RECORDED[program], "listed as different, and is not"
+    else:
+        assert _ours()[program] == RECORDED[program]
+
+
+@st.composite
+def _sparse(draw: Any, rows: int = 4, columns: int = 3, dense: int = 0) -> Any:
+    nnz = draw(st.integers(0, 8))
+    places = st.lists(st.tuples(st.integers(0, rows - 1), st.integers(0, columns - 1)), min_size=nnz, max_size=nnz)
+    indices = torch.tensor(draw(places), dtype=torch.int64).reshape(nnz, 2).t()
+    numbers = st.lists(st.integers(-4, 4), min_size=nnz * max(dense, 1), max_size=nnz * max(dense, 1))
+    values = torch.tensor(draw(numbers), dtype=torch.float64).reshape((nnz, dense) if dense else (nnz,))
+    made = torch.sparse_coo_tensor(indices, values, (rows, columns, dense) if dense else (rows, columns))
+    return made.coalesce() if draw(st.booleans()) else made
+
+
+#: Of two sparse tensors and a dense one, in both worlds.
+_BOTH = {
+    "add": lambda s, t, d: s + t,
+    "sub": lambda s, t, d: s - t,
+    "mul": lambda s, t, d: s * t,
+    "scaled": lambda s, t, d: s * 3,
+    "by dense": lambda s, t, d: s * d,
+    "negated": lambda s, t, d: -s,
+    "transposed": lambda s, t, d: s.t(),
+    "joined": lambda s, t, d: torch.cat([s, t], 1),
+    "stacked": lambda s, t, d: torch.stack([s, t], 1),
+    "selected": lambda s, t, d: s.index_select(0, torch.tensor([2, 0, 2])),
+    "row": lambda s, t, d: s[1],
+    "narrowed": lambda s, t, d: s.narrow_copy(1, 1, 2),
+    "sum 0": lambda s, t, d: torch.sparse.sum(s, 0) if s.is_sparse else s.sum(0),
+    "sum": lambda s, t, d: s.sum(),
+    "sine": lambda s, t, d: s.sin(),
+    "product": lambda s, t, d: s @ t.t(),
+    "by dense matrix": lambda s, t, d: s @ d.t(),
+    "dense by sparse": lambda s, t, d: d.t() @ s,
+    "dense and sparse": lambda s, t, d: d + s,
+}
+
+
+def _dense(value: Any) -> Any:
+    return value.to_dense() if value.layout is not torch.strided else value
+
+
+@given(_sparse(), _sparse(), st.sampled_from(sorted(_BOTH)))
+@settings(max_examples=150, deadline=None)
+def test_what_is_done_to_sparse_tensors_is_done_to_their_elements(s: Any, t: Any, name: str) -> None:
+    d = torch.arange(12.0, dtype=torch.float64).reshape(4, 3) - 5
+    expected = _BOTH[name](s.to_dense(), t.to_dense(), d)
+    torch.testing.assert_close(_dense(_BOTH[name](s, t, d)), expected)
+
+
+@given(_sparse(), st.sampled_from(["to_sparse_csr", "to_sparse_csc"]))
+@settings(max_examples=60, deadline=None)
+def test_compressed_tensors_hold_the_same_elements(s: Any, convert: str) -> None:
+    compressed = getattr(s, convert)()
+    torch.sparse.check_sparse_tensor_invariants.enable()
+    try:
+        assert torch.equal(compressed.to_dense(), s.to_dense())
+        assert torch.equal(compressed.to_sparse().to_dense(), s.to_dense())
+        assert torch.equal(compressed.t().to_dense(), s.to_dense().t())
+    finally:
+        torch.sparse.check_sparse_tensor_invariants.disable()
+
+
+@given(_sparse(dense=2), _sparse(dense=2))
+@settings(max_examples=40, deadline=None)
+def test_values_may_have_dimensions(s: Any, t: Any) -> None:
+    for f in (
+        lambda a, b: a + b,
+        lambda a, b: a * b,
+        lambda a, b: torch.cat([a, b], 2),
+        lambda a, b: a.transpose(0, 1),
+    ):
+        torch.testing.assert_close(f(s, t).to_dense(), f(s.to_dense(), t.to_dense()))
+
+
+@given(_sparse(), st.sampled_from(["add", "mul", "by dense", "sum 0", "product", "by dense matrix", "transposed"]))
+@settings(max_examples=60, deadline=None)
+def test_gradients_of_values_are_those_of_the_elements(s: Any, name: str) -> None:
+    d = torch.arange(12.0, dtype=torch.float64).reshape(4, 3) - 5
+    values = s._values().clone().requires_grad_()
+    made = torch.sparse_coo_tensor(s._indices(), values, s.shape)
+    _dense(_BOTH[name](made, made, d)).square().sum().backward()
+    dense = s.to_dense().requires_grad_()
+    _BOTH[name](dense, dense, d).square().sum().backward()
+    torch.testing.assert_close(values.grad, dense.grad[tuple(s._indices())])
+
+
+def test_indices_outside_are_refused_where_pytorch_reads_other_memory() -> None:
+    wrong = torch.sparse_coo_tensor([[0, 7]], [1.0, 2.0], (3,))
+    with pytest.raises(RuntimeError, match="size is 3 but found index 7"):
+        wrong.to_dense()
+
+
+def test_damaged_pickles_are_refused() -> None:
+    function, (layout, data) = torch.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,)).__reduce_ex__(2)
+    with pytest.raises(RuntimeError, match="found index 1"):
+        function(layout, (data[0], data[1], (1,), False))
+    with pytest.raises(TypeError, match="rebuilt from its parts"):
+        function(layout, (data[0], 5, (3,), False))
+    with pytest.raises(TypeError, match="size of whole numbers"):
+        function(layout, (data[0], data[1], (3.5,), False))
+
+
+def test_other_layouts_are_refused_by_name() -> None:
+    with pytest.raises(NotImplementedError, match="sparse_bsr"):
+        torch.sparse_bsr_tensor([0, 1], [0], [[[1.0]]], (1, 1))
+    with pytest.raises(NotImplementedError, match="sparse_bsr"):
+        torch.eye(2).to_sparse(layout=torch.sparse_bsr, blocksize=(1, 1))

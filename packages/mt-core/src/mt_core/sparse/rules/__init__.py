@@ -1,0 +1,1 @@
+"""What operators do to sparse tensors, by operator family."""
