@@ -4,7 +4,7 @@
 Sorting and Selection Algorithms", 1997), `kthvalue` by a quickselect with the median of three (Press et al., "Numerical
 Recipes", 8.5). All of them move elements about in a way that follows from comparisons alone, which is repeated here for
 all rows at once. Functions take keys (B, N), integers of which smaller ones go first and equal ones stand for equal
-elements.
+elements; `places_sorted` takes numbers too, of which NaN is neither less nor greater than any.
 """
 
 from __future__ import annotations
@@ -82,7 +82,27 @@ def _sort(line: Array, places: Array, starts: Array, size: int) -> None:
         cut = _partition(line, places, first, last)
         first, last = np.concatenate([first, cut]), np.concatenate([cut, last])
     positions = starts[:, None] + np.arange(size)
+    if line.dtype.kind == "f" and np.isnan(line).any():
+        for start in starts.tolist():
+            _insert(line[start : start + size], places[start : start + size])
+        return
     _rearrange(line, places, positions, np.take_along_axis(positions, line[positions].argsort(-1, "stable"), -1))
+
+
+def _insert(keys: Array, places: Array) -> None:
+    """Insertion as ``std::sort`` ends with it, of keys that may be NaN, which are neither less nor greater."""
+    items = list(zip(keys.tolist(), places.tolist(), strict=True))
+    for i in range(1, len(items)):
+        item = items[i]
+        at = i
+        if i < INSERTION and item[0] < items[0][0]:
+            at = 0
+        else:
+            while at and item[0] < items[at - 1][0]:
+                at -= 1
+        if at < i:
+            items.insert(at, items.pop(i))
+    keys[:], places[:] = ([item[part] for item in items] for part in (0, 1))
 
 
 def _select(line: Array, places: Array, starts: Array, size: int, nth: int) -> None:
@@ -136,7 +156,7 @@ def _partition(line: Array, places: Array, first: Array, last: Array) -> Array:
     within = np.repeat(np.arange(first.size), lengths)
     where = np.arange(within.size) + np.repeat(first + 1 - (np.cumsum(lengths) - lengths), lengths)
     keys, pivots = line[where], line[first][within]
-    left, right = np.flatnonzero(keys >= pivots), np.flatnonzero(keys <= pivots)
+    left, right = np.flatnonzero(~(keys < pivots)), np.flatnonzero(~(pivots < keys))
     of = within[left]
     lefts, rights = (np.bincount(within[stops], minlength=first.size) for stops in (left, right))
     left_start, right_end = np.cumsum(lefts) - lefts, np.cumsum(rights)

@@ -74,7 +74,10 @@ class CpuBackend:
         if not shape:
             return np.empty((), dtype.numpy_dtype)
         order = sorted(range(len(shape)), key=lambda i: (-strides[i], -shape[i], i))
-        dense = np.empty([shape[i] for i in order], dtype.numpy_dtype).transpose(np.argsort(order))
+        try:
+            dense = np.empty([shape[i] for i in order], dtype.numpy_dtype).transpose(np.argsort(order))
+        except MemoryError:
+            raise NoMemory(math.prod(shape) * dtype.itemsize) from None
         in_bytes = tuple(s * dtype.itemsize for s in strides)
         if dense.strides == in_bytes:
             return dense

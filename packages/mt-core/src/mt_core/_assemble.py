@@ -91,12 +91,28 @@ def _register_members() -> None:
         if isinstance(member, FunctionType) and member.__module__ != TensorBase.__module__:
             register_member(member, member, name in _HANDWRITTEN_IN_PYTHON)
         elif isinstance(member, property):
+            read_only = member.fset is None
+            if read_only:
+                refuse = _not_writable(name)
+                member = property(member.fget, refuse, refuse, member.__doc__)
             if name not in _READ_OFTEN:
                 member = getset(member, name)
-                setattr(Tensor, name, member)
+            setattr(Tensor, name, member)
+            if read_only:
+                register_member(member.fget, member.__get__, False)  # type: ignore[arg-type]
+                continue
             for part, told in ((member.fget, "__get__"), (member.fset, "__set__"), (member.fdel, "__delete__")):
                 if part is not None:
                     register_member(part, getattr(member, told), False)  # type: ignore[arg-type]
+
+
+def _not_writable(name: str) -> Any:
+    """What setting and deleting a property does that can only be read."""
+
+    def refuse(*_: Any) -> None:
+        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+
+    return refuse
 
 
 class getset(property):

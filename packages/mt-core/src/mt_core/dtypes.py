@@ -212,8 +212,10 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(d: dtype) -> None:
     """Set the dtype that floating-point literals get; it must be a floating type."""
     global _default_dtype
-    if not isinstance(d, dtype) or not d.is_floating_point:
-        raise TypeError(f"only floating-point types are supported as the default type, got {d!r}")
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
     if d is not _default_dtype:
         settle()
         _default_dtype = d
@@ -242,22 +244,40 @@ def saturated(array: np.ndarray, target: np.dtype) -> np.ndarray:
     return np.asarray(np.clip(array, -448, 448))  # NumPy makes a number of what has no dimensions
 
 
-def refuse_others(function: str, **given: Any) -> None:
-    """Refuse arguments that are no dtypes, in PyTorch's words."""
+#: The Python types that stand for dtypes.
+PYTHON_DTYPES = {
+    builtins.float: float64,
+    builtins.int: int64,
+    builtins.bool: bool,
+    builtins.complex: complex128,
+}
+
+
+def of_python_type(value: Any) -> dtype | None:
+    """The dtype that ``float``, ``int``, ``bool`` or ``complex`` stands for; None of everything else."""
+    return PYTHON_DTYPES.get(value) if isinstance(value, type) else None
+
+
+def each_dtype(function: str, **given: Any) -> list[dtype]:
+    """Arguments as dtypes, which Python's types may stand for; others are refused in PyTorch's words."""
+    found = []
     for position, (name, value) in enumerate(given.items(), 1):
-        if not isinstance(value, dtype):
+        d = value if isinstance(value, dtype) else of_python_type(value)
+        if d is None:
             kind = type(value).__name__
             raise TypeError(f"{function}(): argument '{name}' (position {position}) must be torch.dtype, not {kind}")
+        found.append(d)
+    return found
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that both promote to, as ``torch.promote_types``."""
-    if type1 is type2:
+    if type1 is type2 and type1.__class__ is dtype:
         return type1
     found = _promotions.get((type1, type2))
     if found is None:
-        refuse_others("promote_types", type1=type1, type2=type2)
-        found = _promotions[type1, type2] = _promote(type1, type2)
+        a, b = each_dtype("promote_types", type1=type1, type2=type2)
+        found = _promotions[type1, type2] = a if a is b else _promote(a, b)
     return found
 
 
@@ -316,6 +336,7 @@ def scalar_type_name(d: dtype) -> str:
 
 def can_cast(from_: dtype, to: dtype) -> builtins.bool:
     """Whether a result of type `from_` may be written to a tensor of type `to` (``torch.can_cast``)."""
+    from_, to = each_dtype("can_cast", from_=from_, to=to)
     if from_.is_complex and not to.is_complex:
         return False
     if from_.is_floating_point and to.category < 2:
@@ -363,10 +384,9 @@ def tensor_type_name(d: dtype) -> str:
     return f"torch.{name}Tensor" if d.name in _WITH_CLASSES else f"CPU{name}Type"
 
 
-def _require_dtype(given: object, asked: str) -> None:
-    if not isinstance(given, dtype):
-        found = given.__class__.__name__
-        raise TypeError(f"{asked}(): argument 'type' (position 1) must be torch.dtype, not {found}")
+def _limited(given: Any, asked: str) -> dtype:
+    """The dtype whose limits are asked for."""
+    return each_dtype(asked, type=given)[0]
 
 
 #: Stands for the default dtype at the time of a call; None does not.
@@ -380,8 +400,7 @@ class finfo:
     """
 
     def __init__(self, type: Any = _DEFAULT) -> None:
-        d = _default_dtype if type is _DEFAULT else type
-        _require_dtype(d, "finfo")
+        d = _limited(_default_dtype if type is _DEFAULT else type, "finfo")
         if not (d.is_floating_point or d.is_complex):
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
@@ -416,16 +435,16 @@ class iinfo:
     """Limits of an integer dtype: ``bits max min``."""
 
     def __init__(self, type: dtype) -> None:
-        _require_dtype(type, "iinfo")
-        if type is bool:
+        d = _limited(type, "iinfo")
+        if d is bool:
             raise TypeError("torch.bool is not supported by torch.iinfo")
-        if not type.is_integral:
+        if not d.is_integral:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
-        info = np.iinfo(type.numpy_dtype)
-        self.bits = type.itemsize * 8
+        info = np.iinfo(d.numpy_dtype)
+        self.bits = d.itemsize * 8
         self.max = builtins.int(info.max)
         self.min = builtins.int(info.min)
-        self.dtype = type.name
+        self.dtype = d.name
 
     def __eq__(self, other: object) -> Any:
         return isinstance(other, iinfo) and self.dtype == other.dtype

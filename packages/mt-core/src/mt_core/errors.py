@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 __all__ = ["LinAlgError", "NoData", "NoElements"]
 
 
@@ -35,6 +37,12 @@ class NoMemory(RuntimeError, MemoryError):
             f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {nbytes} bytes. Error code 12 (Cannot "
             "allocate memory)"
         )
+
+
+def no_memory(error: MemoryError) -> MemoryError:
+    """`NoMemory` for what an array library raises, where that says for which array; else the error itself."""
+    shape, d = getattr(error, "shape", None), getattr(error, "dtype", None)
+    return error if shape is None or d is None else NoMemory(math.prod(shape) * d.itemsize)
 
 
 def no_kernel(text: str) -> NotImplementedError:

@@ -108,8 +108,11 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
     ValueError
         If there is no buffer, or it does not hold the elements asked for.
     """
+    d = dtypes.of_python_type(dtype) or dtype
+    if not isinstance(d, dtypes.dtype):
+        raise TypeError(f"frombuffer(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     data = _buffer_bytes(buffer)
-    size, length = dtype.itemsize, data.nbytes
+    size, length = d.itemsize, data.nbytes
     if not length or not count:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
@@ -129,7 +132,7 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
             f"than actual "
             f"buffer length ({length} bytes)"
         )
-    tensor = tensor_on(data[offset : offset + count * size].view(dtype.numpy_dtype), dtype)
+    tensor = tensor_on(data[offset : offset + count * size].view(d.numpy_dtype), d)
     return requiring_grad(tensor) if requires_grad else tensor
 
 

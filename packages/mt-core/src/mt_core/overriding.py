@@ -25,7 +25,7 @@ from .tensor_types import TENSORS
 __all__ = [
     "DisableTorchFunction", "DisableTorchFunctionSubclass", "EnableTorchFunction", "FunctionLayer", "Overridden",
     "Unanswered", "arm", "asking", "disabled_torch_dispatch", "disabled_torch_function", "handed_over",
-    "handed_over_from_python", "is_overridden", "must_ask", "overridable", "overridable_builtin",
+    "handed_over_for", "handed_over_from_python", "is_overridden", "must_ask", "overridable", "overridable_builtin",
     "overridable_by_modes", "overridable_by_name", "refresh",
     "register_member",
 ]  # fmt: skip
@@ -231,6 +231,11 @@ def handed_over(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
         When all of them return NotImplemented.
     """
     return _answer(function, asked([*args, *(kwargs or {}).values()]), args, kwargs, False)
+
+
+def handed_over_for(function: Callable[..., Any], relevant: Iterable[Any], args: tuple[Any, ...]) -> Any:
+    """As `handed_over`, where what overrides was found among the arguments, however deep it stands in them."""
+    return _answer(function, asked(relevant), args, None, False)
 
 
 def handed_over_from_python(

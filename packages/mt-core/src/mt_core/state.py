@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .errors import NoMemory, no_memory
 from .keys import AUTOGRAD, GRAD_OFF, INFERENCE, KEY_MASK, MODE_WIDTH, PIPELINE, WIDTH
 
 Triple = tuple[int, int, int]
@@ -104,12 +105,14 @@ def _private_runner() -> Callable[..., Any]:
     return context.run
 
 
-def nested(error: RuntimeError, function: Callable[..., Any], *args: Any, **out: Any) -> Any:
+def nested(error: Exception, function: Callable[..., Any], *args: Any, **out: Any) -> Any:
     """What a kernel gives that was called while another one ran in this thread (by it, a signal handler, a tracer).
 
     A context cannot be entered twice: `Context.run` then refuses before anything is called, and the warnings are off
-    already. Any other error goes on.
+    already. Any other error goes on; that a kernel found no memory is told as PyTorch does.
     """
+    if error.__class__ is not RuntimeError and isinstance(error, MemoryError) and not isinstance(error, NoMemory):
+        raise no_memory(error) from None
     if error.__traceback__ is not None and error.__traceback__.tb_next is None and "cannot enter context" in str(error):
         return function(*args, **out)
     raise error

@@ -23,6 +23,7 @@ from .hollow import within_reach
 from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, HOLLOW, INFERENCE, OF_TRANSFORM, SPARSE, STRIDED
 from .layout import channels_last_strides, suggested_format
 from .meta_array import contiguous_strides
+from .overriding import handed_over, must_ask
 from .pinned import is_pinned, pinned, warn_of_device
 from .plugins.runtime_access import current_index, require, runtime_of
 from .schema import MISSING
@@ -64,6 +65,8 @@ class CastMembers:
         elif len(args) == 1 and args[0].__class__ is Device:
             device = args[0]
         elif args:
+            if args[0].__class__ not in TENSORS and _is_foreign(args[0]):
+                return handed_over(CastMembers.to, (self, *args), None)
             dtype, device, non_blocking, copy = _parse_to(args, dtype, device, non_blocking, copy)
         if other is not None:
             dtype, device = other._dtype, other.device
@@ -90,6 +93,8 @@ class CastMembers:
 
     def type_as(self: Any, other: Any) -> Any:
         """The tensor in the dtype (and on the device) of another."""
+        if other.__class__ not in TENSORS:
+            return _of_foreign(CastMembers.type_as, self, "other", other)
         return self.to(other)
 
     def cpu(self: Any, memory_format: Any = None) -> Any:
@@ -165,10 +170,14 @@ class CastMembers:
         runtime.record_stream(self._array, stream._handle)
 
     def is_same_size(self: Any, other: Any) -> bool:
+        if other.__class__ not in TENSORS:
+            return _of_foreign(CastMembers.is_same_size, self, "other", other)  # type: ignore[no-any-return]
         return self._array.shape == other._array.shape
 
     def is_set_to(self: Any, tensor: Any) -> bool:
         """Whether both have the same storage, offset, sizes and strides."""
+        if tensor.__class__ not in TENSORS:
+            return _of_foreign(CastMembers.is_set_to, self, "tensor", tensor)  # type: ignore[no-any-return]
         same = self._array.shape == tensor._array.shape and self.stride() == tensor.stride()
         return same and self.data_ptr() == tensor.data_ptr() and (self is tensor or block_of(self) is block_of(tensor))
 
@@ -256,13 +265,26 @@ class CastMembers:
         return set_tensor(self, source, storage_offset, size, stride)
 
 
+def _is_foreign(value: Any) -> bool:
+    """Whether a value is no tensor, but of a class that overrides functions."""
+    return not isinstance(value, type) and must_ask((value,))
+
+
+def _of_foreign(method: Any, self: Any, parameter: str, other: Any) -> Any:
+    """What a method of two tensors gives where the other is none: its class may override the method."""
+    if _is_foreign(other):
+        return handed_over(method, (self, other), None)
+    kind = type(other).__name__
+    raise TypeError(f"{method.__name__}(): argument '{parameter}' (position 1) must be Tensor, not {kind}")
+
+
 def _parse_to(
     args: tuple[Any, ...], dtype: Any, device: Any, non_blocking: bool, copy: bool
 ) -> tuple[Any, Any, bool, bool]:
     first, rest = args[0], list(args[1:])
     if first.__class__ in TENSORS:
         dtype, device = first._dtype, first.device
-    elif first.__class__ is dtypes.dtype or isinstance(first, type):
+    elif first.__class__ is dtypes.dtype or isinstance(first, type) and first in dtypes.PYTHON_DTYPES:
         dtype = first
     elif first is None or isinstance(first, (str, int)) or first.__class__ is Device:
         device = first
@@ -340,11 +362,9 @@ def _dtype_of_type(value: Any) -> tuple[dtype, str | None]:
     """What a dtype, a class or the name of one says: a dtype, and a device where it names one."""
     if value.__class__ is dtype:
         return value, None
-    if value in (float, int, bool):
-        return _as_dtype(value), None
     if not isinstance(value, (str, type)):
         raise TypeError("dtype must be a type, str, or dtype object")
-    name = value if isinstance(value, str) else f"{value.__module__}.{value.__name__}"
+    name = value if isinstance(value, str) else f"{value.__module__}.{value.__name__}".removeprefix("builtins.")
     place, _, short = name.rpartition(".")
     where = place.removeprefix("torch.") if place.startswith("torch.") else None
     if value is Tensor or name == "torch.Tensor":

@@ -14,9 +14,11 @@ import numpy as np
 from . import dtypes
 from .api import _functions as ops
 from .construct import from_data, tensor
+from .dispatch.memory import check_no_internal_overlap
 from .dispatch.registry import overload
-from .keys import AUTOGRAD, BACKEND_MASK, CPU, FUNCTION_TRANSFORM, FUNCTIONALIZE, META, PYTHON, TRACING
+from .keys import AUTOGRAD, BACKEND_MASK, CPU, FUNCTION_TRANSFORM, FUNCTIONALIZE, META, PYTHON, STRIDED, TRACING
 from .number_range import check_fill
+from .overriding import handed_over_for, must_ask
 from .state import tls
 from .symbolic import SYMBOLIC, SymInt
 from .tensor import new_tensor
@@ -46,6 +48,10 @@ _END = 2**63 - 1
 _SEQUENCES = (list, tuple, range, np.ndarray)
 
 
+class _Foreign(Exception):
+    """Raised where an index or a value is no tensor but has a ``__torch_function__``: nothing has been written yet."""
+
+
 class IndexingMembers:
     """Mixed into Tensor."""
 
@@ -69,7 +75,10 @@ class IndexingMembers:
             d, array = key._dtype, key._array
             if d in _INDEX_TYPES and 0 < array.ndim <= self._array.ndim and self._keys & key._keys & CPU:
                 return _index[self._keys | key._keys | tls.mode](self, [key])
-        view, indices = applied(self, key)
+        try:
+            view, indices = applied(self, key)
+        except _Foreign as found:
+            return handed_over_for(IndexingMembers.__getitem__, (self, *found.args), (self, key))
         if indices:
             indices = _beside(view, indices)
             return _index[_call_keys_of(indices, view)](view, indices)
@@ -77,21 +86,25 @@ class IndexingMembers:
 
     def __setitem__(self: Any, key: Any, value: Any) -> None:
         size = self._array.shape
-        if key.__class__ is int and size and -size[0] <= key < size[0]:
-            _assign(_select[self._keys | tls.mode](self, 0, key), value)
+        try:
+            if key.__class__ is int and size and -size[0] <= key < size[0]:
+                _assign(_select[self._keys | tls.mode](self, 0, key), value)
+                return
+            if key.__class__ is bool:
+                if key:
+                    _assign(_unsqueeze[self._keys | tls.mode](self, 0), value)
+                return
+            if key.__class__ in TENSORS and 0 < key._array.ndim <= len(size) and key._dtype in _INDEX_TYPES:
+                view, indices = self, [key]
+            else:
+                view, indices = applied(self, key)
+            if not indices:
+                _assign(view, value)
+                return
+            source = _value_for_put(view, value)
+        except _Foreign as found:
+            handed_over_for(IndexingMembers.__setitem__, (self, *found.args), (self, key, value))
             return
-        if key.__class__ is bool:
-            if key:
-                _assign(_unsqueeze[self._keys | tls.mode](self, 0), value)
-            return
-        if key.__class__ in TENSORS and 0 < key._array.ndim <= len(size) and key._dtype in _INDEX_TYPES:
-            view, indices = self, [key]
-        else:
-            view, indices = applied(self, key)
-        if not indices:
-            _assign(view, value)
-            return
-        source = _value_for_put(view, value)
         indices = _beside(view, indices)
         _index_put[_call_keys_of(indices, view) | source._keys](view, indices, source, False)
 
@@ -129,9 +142,12 @@ def _assign(view: Any, value: Any) -> None:
 
     A single element fills the view, and others are expanded before they are copied: both may be part of the view.
     """
-    if value.__class__ in _NUMBERS and not view._keys & AUTOGRAD:
-        _fill(view, value)
-        return
+    if value.__class__ in _NUMBERS:
+        if view._keys & STRIDED:
+            check_no_internal_overlap(view)
+        if not view._keys & AUTOGRAD:
+            _fill(view, value)
+            return
     source = _as_value(view, value)
     shape = view._array.shape
     if source._array.shape == shape:
@@ -181,6 +197,8 @@ def _as_value(view: Any, value: Any) -> Any:
         return ops.full((), value, dtype=d, device=view.device)  # type: ignore[arg-type]
     if isinstance(value, (int, float, complex, np.number, np.bool_)):
         return from_data(value, view._dtype, view.device)
+    if must_ask((value,)):
+        raise _Foreign(value)
     raise TypeError(f"can't assign a {type(value).__name__} to a {view.type()}")
 
 
@@ -211,6 +229,7 @@ def applied(self: Any, key: Any) -> tuple[Any, list[Any]]:
     items = _as_items(key)
     specified = sum([1 if item.__class__ is int else _consumes(item) for item in items])
     if specified > ndim:
+        _check_foreign(items)
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     indices: list[Any] = []
     view, dim = self, 0
@@ -232,8 +251,16 @@ def applied(self: Any, key: Any) -> tuple[Any, list[Any]]:
         elif item.__class__ in TENSORS:
             view, dim = _tensor_item(view, dim, item, place, indices)
         else:
+            _check_foreign((item,))
             view = _selected(view, dim, item, place)
     return view, indices
+
+
+def _check_foreign(items: tuple[Any, ...]) -> None:
+    """Ask what overrides functions before it is taken for an index of another kind."""
+    others = [item for item in items if item.__class__ not in TENSORS]
+    if must_ask(others):
+        raise _Foreign(*others)
 
 
 def _as_items(key: Any) -> tuple[Any, ...]:
@@ -269,6 +296,8 @@ def _stands_for_tuple(key: Any) -> bool:
 
 
 def _as_tensor(item: Any) -> Any:
+    if isinstance(item, (list, tuple)):
+        _check_foreign(tuple(item))
     made = tensor(item)
     if not made._array.size and not isinstance(item, np.ndarray):
         return made.to(dtypes.int64)

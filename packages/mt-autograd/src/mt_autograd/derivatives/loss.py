@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mt_core.api import _functions as ops
+from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch.registry import find_overload
 from mt_core.keys import STRIDED
 from mt_core.promotion import result_type_of
@@ -105,7 +106,15 @@ def _weighted(slope: Any, weight: Any) -> Any:
 
 
 def _cross_entropy(grad: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
-    slope = (self - target) / ((1 - self) * self).clamp_min(_LEAST)
+    product = (1 - self) * self
+    below = product.clamp_min(_LEAST)
+    if not is_grad_enabled():
+        slope = (self - target) / below
+    else:
+        # The second derivative has the bound in its denominator alone, as PyTorch's: (s**2 - 2 t s + t) / below**2.
+        inverse = 1 / (product + (below - product).detach())
+        fixed = self.detach()
+        slope = (fixed - target) * inverse + (self - fixed) * (product * inverse * inverse)
     return _spread(grad, _weighted(slope, weight), reduction)
 
 

@@ -143,8 +143,10 @@ def det(A: np.ndarray) -> Any:
 
 @kernel("linalg_slogdet")
 def slogdet(A: np.ndarray) -> tuple[Any, Any]:
-    """A (*, N, N) -> sign (*), logabsdet (*) of real."""
+    """A (*, N, N) -> sign (*), logabsdet (*) of real. Of a real determinant that is no number, the sign is 0."""
     sign, logs = np.linalg.slogdet(A)
+    if A.dtype.kind == "f" and np.isnan(logs).any():
+        sign = np.where(np.isnan(logs), np.zeros((), A.dtype), sign)
     return np.asarray(sign), np.asarray(logs)
 
 
@@ -200,28 +202,51 @@ def finite_matrices(A: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
 
 def or_nan(values: np.ndarray, bad: np.ndarray | None) -> np.ndarray:
     """Values (*, K) with NaN for the matrices that are not finite."""
+    return values if bad is None else _nan_where(bad[..., None], values)
+
+
+def or_nan_vectors(A: np.ndarray, bad: np.ndarray | None, *vectors: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Each of the vectors (*, M, K) with NaN for the matrices A that are not finite, unless they are diagonal."""
+    if bad is None:
+        return vectors
+    rows, columns = A.shape[-2:]
+    beside = np.where(np.eye(rows, columns, dtype=np.bool_), 0, A) if rows == columns else A
+    lost = (bad & beside.any((-2, -1)))[..., None, None]
+    return tuple([_nan_where(lost, each) for each in vectors])
+
+
+def _nan_where(bad: np.ndarray, values: np.ndarray) -> np.ndarray:
     nan = complex(np.nan, np.nan) if values.dtype.kind == "c" else np.nan
-    return values if bad is None else np.where(bad[..., None], np.asarray(nan, values.dtype), values)
+    return np.where(bad, np.asarray(nan, values.dtype), values)
 
 
 @kernel("linalg_eigh")
 def eigh(self: np.ndarray, UPLO: str) -> tuple[np.ndarray, np.ndarray]:
     """self (*, N, N) -> eigenvalues (*, N) of real, eigenvectors (*, N, N).
 
-    Of a matrix with an infinity or NaN in the triangle that is read, the values are NaN and the vectors unit vectors.
+    Of a matrix with an infinity or NaN in the triangle that is read, the values are NaN, and so are the vectors, but
+    for a diagonal matrix, whose vectors are unit vectors.
     """
-    matrix, bad = finite_matrices(np.tril(self) if UPLO.upper() == "L" else np.triu(self))
+    triangle = np.tril(self) if UPLO.upper() == "L" else np.triu(self)
+    matrix, bad = finite_matrices(triangle)
     try:
         values, vectors = np.linalg.eigh(matrix, UPLO.upper())  # type: ignore[arg-type]
     except np.linalg.LinAlgError:
         refuse_no_convergence("linalg.eigh", "eigenvalues")
+    (vectors,) = or_nan_vectors(triangle, bad, vectors)
     return or_nan(values, bad), vectors
 
 
 @kernel("linalg_svd")
 def svd(A: np.ndarray, full_matrices: bool, driver: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A (*, M, N) -> U (*, M, K), S (*, K) of real, Vh (*, K, N), K = min(M, N); full: U (*, M, M), Vh (*, N, N)."""
-    return finite_svd(A, full_matrices)
+    """A (*, M, N) -> U (*, M, K), S (*, K) of real, Vh (*, K, N), K = min(M, N); full: U (*, M, M), Vh (*, N, N).
+
+    Of a matrix with an infinity, everything is NaN, but for a diagonal one, whose vectors are unit vectors.
+    """
+    u, s, vh = finite_svd(A, full_matrices)
+    _, bad = finite_matrices(A)
+    u, vh = or_nan_vectors(A, bad, u, vh)
+    return u, s, vh
 
 
 def finite_svd(A: np.ndarray, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ from mt_core.checks.linalg import (
 )
 
 from ..registry import kernel
-from .linalg import eigh, finite_matrices, finite_svd, or_nan
+from .linalg import eigh, finite_matrices, finite_svd, or_nan, svd
 
 Array = np.ndarray
 
@@ -284,7 +284,7 @@ def pinv(self: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
         values, vectors = eigh(self, "L")
         inverse = _inverse_values(values, _cutoff(np.abs(values), self.shape, atol, rtol))
         return (vectors * inverse[..., None, :]) @ np.conj(np.swapaxes(vectors, -2, -1))
-    u, s, vh = finite_svd(self, False)
+    u, s, vh = svd(self, False, None)
     inverse = _inverse_values(s, _cutoff(s, self.shape, atol, rtol))
     return np.conj(np.swapaxes(vh, -2, -1)) @ (inverse[..., :, None] * np.conj(np.swapaxes(u, -2, -1)))
 

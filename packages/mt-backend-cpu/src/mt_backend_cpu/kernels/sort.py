@@ -196,15 +196,31 @@ def mode(self: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndar
     order = order_of(np.ascontiguousarray(rows), -1, False)
     ordered = np.take_along_axis(rows, order, -1)
     size = rows.shape[-1]
-    same = np.concatenate([np.zeros((*rows.shape[:-1], 1), np.bool_), ordered[..., 1:] == ordered[..., :-1]], -1)
+    same = _same_as_before(ordered)
     if size > INSERTION and same.any():
         order = _with_ties(order, same, -1, places_sorted)
+    if rows.dtype.kind == "f" and np.isnan(ordered[..., -1:]).any():
+        order, ordered = _as_compared(np.ascontiguousarray(rows), order, ordered)
+        same = _same_as_before(ordered)
     position = np.arange(size)
     start = np.maximum.accumulate(np.where(same, 0, position), -1)
     length = position - start + 1
     last = np.argmax(length, -1)[..., None]
     index = np.moveaxis(np.take_along_axis(order, last, -1), -1, dim)
     return _at(self, index, dim, keepdim)
+
+
+def _same_as_before(ordered: np.ndarray) -> np.ndarray:
+    """Which elements equal the one before; NaN does not."""
+    return np.concatenate([np.zeros((*ordered.shape[:-1], 1), np.bool_), ordered[..., 1:] == ordered[..., :-1]], -1)
+
+
+def _as_compared(rows: np.ndarray, order: np.ndarray, ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Order and ordered elements where rows with NaN stand as ``<`` alone sorts them, as for PyTorch's `mode`."""
+    order = order.copy()
+    loose = np.isnan(ordered[..., -1])
+    order[loose] = places_sorted(rows[loose].astype(np.float64))
+    return order, np.take_along_axis(rows, order, -1)
 
 
 def _places(row: np.ndarray, values: np.ndarray, which: Any) -> np.ndarray:

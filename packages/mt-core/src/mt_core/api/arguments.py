@@ -88,7 +88,7 @@ def _int(value: Any) -> Any:
         return REJECTED
     if _is_tensor(value):
         return value.item() if _scalar_tensor(value, "i") else REJECTED
-    index = getattr(value, "__index__", None)
+    index = None if isinstance(value, type) else getattr(value, "__index__", None)
     return index() if index is not None else REJECTED
 
 
@@ -130,16 +130,11 @@ def _str(value: Any) -> Any:
     return value if isinstance(value, str) else REJECTED
 
 
-#: The Python types that stand for dtypes.
-_PYTHON_DTYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool, complex: dtypes.complex128}
-
-
 def _dtype(value: Any) -> Any:
     if value.__class__ is dtype:
         return value
-    if isinstance(value, type) and value in _PYTHON_DTYPES:
-        return _PYTHON_DTYPES[value]
-    return REJECTED
+    found = dtypes.of_python_type(value)
+    return REJECTED if found is None else found
 
 
 def _device(value: Any) -> Any:

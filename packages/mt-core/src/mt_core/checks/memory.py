@@ -4,11 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["LARGEST", "refuse_size"]
+from ..errors import NoMemory
+
+__all__ = ["LARGEST", "refuse_size", "refuse_vast"]
 
 #: The largest number of bytes or elements that PyTorch counts.
 LARGEST = (1 << 63) - 1
+#: Bytes that no process can address: what asks for so many fails before anything is computed.
+_ADDRESSABLE = 1 << 48
+
+
+def refuse_vast(specs: Any) -> None:
+    """Refuse results that no process can hold: kernels may work for ever on what leads up to one.
+
+    Raises
+    ------
+    NoMemory
+        In PyTorch's words.
+    """
+    for spec in specs if isinstance(specs, (list, tuple)) else (specs,):
+        shape = getattr(spec, "shape", None)
+        if shape is not None and math.prod(shape) * spec.dtype.itemsize >= _ADDRESSABLE:
+            raise NoMemory(math.prod(shape) * spec.dtype.itemsize)
 
 
 def refuse_size(

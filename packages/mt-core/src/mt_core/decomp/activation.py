@@ -79,6 +79,7 @@ def rrelu(self: Any, lower: Any, upper: Any, training: bool, generator: Any) -> 
 def rrelu_with_noise(self: Any, noise: Any, lower: Any, upper: Any, training: bool, generator: Any) -> Any:
     """Slopes are drawn, in double precision, for the elements that are not positive, in their order."""
     check_same_device([self, noise])
+    self = self.contiguous()
     if not training:
         return ops.leaky_relu(self, (lower + upper) / 2)
     if self.is_meta:

@@ -72,8 +72,10 @@ def isin_number(element: Any, test_elements: Any, assume_unique: bool, invert: b
 
 @composite("isin.Tensor_Scalar")
 def isin_one(elements: Any, test_element: Any, assume_unique: bool, invert: bool) -> Any:
-    if not _is_held(test_element) and (elements.dtype.is_integral or elements.dtype.is_floating_point):
-        return ops.ne(elements, test_element) if invert else ops.eq(elements, test_element)  # no tensor holds it
+    barebones = elements.dtype in (dtypes.uint16, dtypes.uint32, dtypes.uint64)
+    if barebones or not _is_held(test_element) and (elements.dtype.is_integral or elements.dtype.is_floating_point):
+        # No tensor holds it, or promotes with one that does.
+        return ops.ne(elements, test_element) if invert else ops.eq(elements, test_element)
     return ops.isin(elements, _tensor(test_element, elements), assume_unique=assume_unique, invert=invert)
 
 

@@ -32,6 +32,12 @@ def _ends(name: str, start: Any, end: Any) -> tuple[Any, Any]:
     return first, last
 
 
+def _where(device: Any, *ends: Any) -> Any:
+    """The device asked for; without one, the meta device where an end has no element, so that the result has none."""
+    hollow = [end for end in ends if end.__class__ in TENSORS and not has_elements(end)]
+    return hollow[0].device if device is None and hollow else device
+
+
 def _number(value: Any) -> Any:
     """The element of a tensor; of one without elements, a number of its kind."""
     if has_elements(value):
@@ -42,7 +48,8 @@ def _number(value: Any) -> Any:
 @composite("linspace.Tensor_Tensor", "linspace.Tensor_Scalar", "linspace.Scalar_Tensor")
 def linspace(start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
     check_options(layout, pin_memory)
-    return ops.linspace(*_ends("linspace", start, end), steps, dtype=dtype, device=device)
+    first, last = _ends("linspace", start, end)
+    return ops.linspace(first, last, steps, dtype=dtype, device=_where(device, start, end))
 
 
 @composite("logspace.Tensor_Tensor", "logspace.Tensor_Scalar", "logspace.Scalar_Tensor")
@@ -50,7 +57,8 @@ def logspace(
     start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Any:
     check_options(layout, pin_memory)
-    return ops.logspace(*_ends("logspace", start, end), steps, base, dtype=dtype, device=device)
+    first, last = _ends("logspace", start, end)
+    return ops.logspace(first, last, steps, base, dtype=dtype, device=_where(device, start, end))
 
 
 @composite("diag")

@@ -350,7 +350,7 @@ def multi_margin_loss(self: Any, target: Any, p: Any, margin: Any, weight: Any, 
         )
     if weight is not None and tuple(weight.shape) != (rows.shape[1],):
         raise RuntimeError(f"inconsistent weight size, expected {rows.shape[1]} but got {list(weight.shape)}")
-    _require_floating(self, "multi_margin_loss_cpu_kernel")
+    _require_native(self, "multi_margin_loss_cpu_kernel")
     _require_labels(target)
     if has_elements(target) and bool(seen_through((labels < 0) | (labels >= rows.shape[1])).any()):
         raise RuntimeError("target out of range")
@@ -371,8 +371,8 @@ def _above_zero(excess: Any) -> Any:
     return ops.where(excess > 0, excess, 0)
 
 
-def _require_floating(self: Any, kernel: str) -> None:
-    if not self.dtype.is_floating_point:
+def _require_native(self: Any, kernel: str) -> None:
+    if self.dtype not in (dtypes.float32, dtypes.float64):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type_name(self.dtype)}'")
 
 
@@ -403,11 +403,11 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
     if target.numel():
         if has_elements(target):
             _require_places(target, self.shape[-1] if self.dim() else 1)
-        _require_floating(self, "multilabel_margin_loss_forward_out_frame")
+        _require_native(self, "multilabel_margin_loss_forward_out_frame")
         _require_labels(target)
     else:  # no label is looked at
         target = target.to(dtypes.int64)
-    _require_floating(self, "multilabel_margin_loss_forward_out_frame")
+    _require_native(self, "multilabel_margin_loss_forward_out_frame")
     if not self.dim():
         self, target, scalar = self.reshape(1, 1), target.reshape(1, 1), True
     else:

@@ -10,6 +10,7 @@ from ..api import _functions as ops
 from ..construct import tensor
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
+from ..hollow import has_elements
 
 _NONE, _MEAN, _SUM = range(3)
 
@@ -113,7 +114,9 @@ def _check_targets(targets: Any, target_lengths: Any, batch: int, where: str) ->
 
 
 def _padded_targets(targets: Any, target_lengths: Any) -> list[list[int]]:
-    """The class indices of each sample."""
+    """The class indices of each sample; where there are no elements, any."""
+    if not has_elements(targets):
+        return [[0] * length for length in target_lengths]
     if targets.dim() == 2:
         return [row[:length] for row, length in zip(targets.long().tolist(), target_lengths)]
     remaining = iter(targets.long().tolist())

@@ -136,6 +136,8 @@ def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: 
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if self.dtype is not q.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+    if self.device != q.device:
+        raise RuntimeError("quantile() q tensor must be on the same device as the input tensor")
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
@@ -195,7 +197,7 @@ def _interpolated(ordered: Any, ranks: Any, interpolation: str) -> Any:
 
 def _as_level(self: Any, q: float) -> Any:
     if not 0 <= q <= 1:
-        raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
+        raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
     return ops.full((), q, dtype=self.dtype, device=self.device)
 
 

@@ -95,7 +95,7 @@ _CARRY_OUT = """
 {unpack}
         try:
             value = call.runner.run_kernel(call.function, {arrays})
-        except RuntimeError as error:
+        except (RuntimeError, MemoryError) as error:
             value = nested(error, call.function, {arrays})
         stored = call.stored
         if stored is None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..cell import Cell, cell_of
+from ..checks.memory import refuse_vast
 from ..devices import device, index_flag
 from ..dtypes import dtype, from_numpy_dtype
 from ..errors import NoElements
@@ -243,6 +244,8 @@ class Preparation:
         if self.is_factory:
             check_options(args[self.names["layout"]], args[self.names["pin_memory"]])
         specs = self.specs(*args)
+        if not self.keys & META:
+            refuse_vast(specs)
         first = specs[0] if isinstance(specs, (list, tuple)) and specs else specs
         if self.is_factory and specs is not None:
             specs.device = args[self.names["device"]]

@@ -206,7 +206,7 @@ def quiet(kernel: Kernel, backend: Any) -> Callable[..., Any]:
     def run(*args: Any, **out: Any) -> Any:
         try:
             return runner.run_kernel(function, *args, **out)
-        except RuntimeError as error:
+        except (RuntimeError, MemoryError) as error:
             return nested(error, function, *args, **out)
 
     return run

@@ -8,6 +8,7 @@ from ..devices import BACKENDS, device_type_of
 from ..keys import META
 from ..meta_backend import backend as meta
 from ..plugins.discovery import find_backend
+from ..plugins.interrupts import held_back
 from .kernel import Kernel
 from .registry import COMPOSITES, Overload, kernels_for, load_family, registering_own
 
@@ -21,7 +22,7 @@ def backend_for(key: int) -> Any:
         if key == META:
             backend = meta
         else:
-            with registering_own():
+            with registering_own(), held_back():
                 backend = find_backend(device_type_of(key))
         BACKENDS[key] = backend
     return backend
@@ -35,7 +36,7 @@ def kernels_of(overload: Overload, key: int) -> list[Kernel]:
     """A backend's kernels for an operator, its family loaded first."""
     family = overload.family
     if key != META and (key, family) not in _loaded:
-        with registering_own():
+        with registering_own(), held_back():
             backend_for(key).load(family)
         _loaded.add((key, family))
     return kernels_for(overload.name, key)

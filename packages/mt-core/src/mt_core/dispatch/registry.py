@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..dtypes import when_default_changes
+from ..plugins.interrupts import held_back
 from ..schema import Schema
 from .kernel import ANYTHING, Accepts, Kernel
 
@@ -242,7 +243,7 @@ def load_family(package: str, family: str) -> None:
     room = (package, family)
     if room in _loaded:
         return
-    with _loading:
+    with held_back(), _loading:
         if room in _loaded or room in _being_loaded:
             return
         _being_loaded[room] = threading.get_ident()

@@ -6,6 +6,7 @@ loaded by `mt_core.plugins.activation`.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from typing import Any
 
@@ -45,6 +46,8 @@ _WHAT = {
 
 _loaded: dict[tuple[str, str], Any] = {}
 _failures: dict[tuple[str, str], str] = {}
+#: What is being loaded, and by which thread.
+_being_loaded: dict[tuple[str, str], int] = {}
 
 
 def _entry_points(group: str) -> dict[str, list[EntryPoint]]:
@@ -139,12 +142,17 @@ def _load_checked(point: EntryPoint) -> Any:
     cause = _failures.get(key)
     if cause is not None:
         raise _failed(cause, what, point)
+    if _being_loaded.get(key) == threading.get_ident():
+        raise PluginError(f"{what} is being loaded, and was asked for by what interrupted that: a signal handler?")
+    _being_loaded[key] = threading.get_ident()
     try:
         plugin = point.load()
     except (Exception, SystemExit) as error:  # a plugin is foreign code: whatever it raises becomes one error
         cause = _failures[key] = _told(error)
         warnings.warn(f"{point.distribution}: {what} failed to load: {cause}", stacklevel=4)
         raise _failed(cause, what, point) from error
+    finally:
+        _being_loaded.pop(key, None)
     CHECKS[point.group](plugin, point.name, _described(point))
     return plugin
 

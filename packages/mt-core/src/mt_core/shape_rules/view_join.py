@@ -119,7 +119,8 @@ def roll(self: Any, shifts: Ints, dims: Ints) -> Spec:
         if not self._array.ndim:
             raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
         wrap_dim(d, self.dim())
-    return Spec(self._array.shape, self._dtype)
+    strides = _common_strides([self], self._array.shape) if dims else None
+    return Spec(self._array.shape, self._dtype, strides)
 
 
 @shape_rule("_unsafe_view")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import mt_core as mt
 from mt_core import Tensor, device_methods
+from mt_core.dtypes import of_python_type
 from mt_core.swapping import swap_tensors
 
 from .. import _conversion_settings as settings
@@ -194,6 +195,10 @@ torch.memory_format memory_format = None)
 
 def _parsed_to(args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
     """(device, dtype, non_blocking, memory_format) of a call of `Module.to`, in any of its forms."""
+    # Python's own types stand for dtypes.
+    args = tuple([_as_dtype(value) for value in args])
+    if "dtype" in kwargs:
+        kwargs = {**kwargs, "dtype": _as_dtype(kwargs["dtype"])}
     first = args[0] if args else None
     kinds: dict[str, Any] = {"non_blocking": bool, "copy": bool}
     if isinstance(first, Tensor):
@@ -215,6 +220,10 @@ def _parsed_to(args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any
         device, dtype = tensor.device, tensor.dtype
     device = device if device is None or isinstance(device, mt.device) else mt.device(device)
     return device, dtype, given.get("non_blocking", False), given.get("memory_format")
+
+
+def _as_dtype(value: Any) -> Any:
+    return of_python_type(value) or value
 
 
 def _no_such_to(args: tuple, kwargs: dict[str, Any]) -> TypeError:
