@@ -329,10 +329,48 @@ def test_opcheck_finds_a_kernel_that_graphs_cannot_hold():
     with torch.library._scoped_library("aottests", "FRAGMENT") as library:
         library.define("bare(Tensor x) -> Tensor")
         library.impl("bare", lambda x: x.clone(), "CPU")
-        with pytest.raises(Exception, match="test_aot_dispatch_static failed with aottests.bare.default"):
-            torch.library.opcheck(
-                torch.ops.aottests.bare.default, (torch.ones(2),), test_utils="test_aot_dispatch_static"
-            )
+        for kind in ("static", "dynamic"):
+            check = f"test_aot_dispatch_{kind}"
+            with pytest.raises(Exception, match=f"{check} failed with aottests.bare.default"):
+                torch.library.opcheck(torch.ops.aottests.bare.default, (torch.ones(2),), test_utils=check)
+
+
+def test_opcheck_finds_what_holds_for_one_size_only():
+    with torch.library._scoped_library("aottests", "FRAGMENT") as library:
+        library.define("rows(Tensor x) -> Tensor")
+        library.impl("rows", lambda x: x.sum(1), "CPU")
+        library.impl("rows", lambda x: x.new_empty(x.shape[0]), "Meta")
+        library.define("three(Tensor x) -> Tensor")
+        library.impl("three", lambda x: x.sum(1), "CPU")
+        library.impl("three", lambda x: x.new_empty(int(x.sum(1).shape[0]), 1), "Meta")
+        x = torch.ones(3, 4)
+        assert set(torch.library.opcheck(torch.ops.aottests.rows.default, (x,)).values()) == {"SUCCESS"}
+        with pytest.raises(Exception, match="test_faketensor failed with When comparing"):
+            torch.library.opcheck(torch.ops.aottests.three.default, (x,))
+
+
+@pytest.mark.parametrize("differentiated", [False, True])
+def test_graphs_with_symbols(differentiated):
+    graphs = []
+
+    def keep(graph, inputs):
+        graphs.append(graph.code)
+        return make_boxed_func(graph.forward)
+
+    def f(x):
+        y = x.clone()
+        y[0].add_(1)
+        return y.view(-1), x.expand(2, *x.shape).sum(0) * x.shape[0]
+
+    compiled = aot_function(f, keep, dynamic=True)
+    for shape in ((2, 3), (4, 3)):
+        x = torch.rand(shape).requires_grad_(differentiated)
+        found, expected = compiled(x), f(x)
+        assert all(torch.equal(a, b) for a, b in zip(found, expected))
+        if differentiated:
+            total = [sum((t * t).sum() for t in results) for results in (found, expected)]
+            assert torch.equal(*(torch.autograd.grad(t, x)[0] for t in total))
+    assert any("sym_size" in code for code in graphs) and not any("[6]" in code or "[2, 3]" in code for code in graphs)
 
 
 def test_the_page_is_true():

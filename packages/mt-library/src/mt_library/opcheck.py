@@ -5,6 +5,7 @@ from typing import Any
 
 import mt_core
 from mt_core import Tensor
+from mt_core.symbolic import SymInt
 from mt_core.tensor_types import tensors_in
 from mt_core.torch_names import resolve
 
@@ -17,6 +18,8 @@ from .questions import operator_named, registered_keys
 from .schema_check import checked_call
 
 __all__ = ["OpCheckError", "opcheck"]
+
+_STATIC, _DYNAMIC = "test_aot_dispatch_static", "test_aot_dispatch_dynamic"
 
 
 class OpCheckError(Exception):
@@ -32,7 +35,7 @@ def opcheck(
         "test_schema",
         "test_autograd_registration",
         "test_faketensor",
-        "test_aot_dispatch_static",
+        "test_aot_dispatch_dynamic",
     ),
     raise_exception: bool = True,
     atol: float | None = None,
@@ -45,14 +48,12 @@ def opcheck(
     ``test_autograd_registration``
         If an argument requires grad, a derivative is registered: by `register_autograd`, or as an autograd kernel.
     ``test_faketensor``
-        For meta tensors it returns what it returns for the arguments, but for the elements.
+        For fake tensors it returns what it returns for the arguments, but for the elements.
 
-    ``test_aot_dispatch_static``
+    ``test_aot_dispatch_static``, ``test_aot_dispatch_dynamic``
         It gives the same results and gradients, and writes the same, when ``torch._functorch.aot_autograd`` makes
-        graphs of its forward and its backward; needs the distribution mindtorch.
-
-    PyTorch's ``test_aot_dispatch_dynamic``, which its default names in place of the last, lets sizes be symbols; to ask
-    for it is an error.
+        graphs of its forward and its backward, with sizes that are numbers or symbols; needs the distribution
+        mindtorch, the second one with its extra ``symbolic``.
 
     Parameters
     ----------
@@ -73,8 +74,10 @@ def opcheck(
     ------
     OpCheckError
         For a failure.
-    ValueError, NotImplementedError
-        For a check that does not exist, or not here.
+    ValueError
+        For a check that does not exist.
+    NotImplementedError
+        For one that needs what is not installed.
     """
     overload = _overload_of(op)
     bound = bind(overload._schema, args, kwargs or {}, overload._numbers)
@@ -82,8 +85,8 @@ def opcheck(
     for name in [test_utils] if isinstance(test_utils, str) else test_utils:
         check = _check_named(name, test_utils)
         try:
-            if check is _check_compiled:
-                check(overload, bound, atol, rtol)
+            if name in _COMPILED:
+                _check_compiled(overload, bound, atol, rtol, name)
             else:
                 check(overload, bound)
             results[name] = "SUCCESS"
@@ -116,13 +119,9 @@ def _overload_of(op: Any) -> OpOverload:
 def _check_named(name: str, asked: Any) -> Callable[..., None]:
     if name in _CHECKS:
         return _CHECKS[name]
-    if name == _DYNAMIC:
-        raise NotImplementedError(
-            f"opcheck: {name} lets sizes be symbols, which mindtorch does not: ask for test_aot_dispatch_static"
-        )
     raise ValueError(
         f"opcheck(op, ..., test_utils={(asked,) if isinstance(asked, str) else asked}), expected test_utils to be "
-        f"subset of {(*_CHECKS, _DYNAMIC)} but it was not"
+        f"subset of {tuple(_CHECKS)} but it was not"
     )
 
 
@@ -172,39 +171,67 @@ def _check_autograd_registration(overload: OpOverload, args: list[Any]) -> None:
 def _check_fake(overload: OpOverload, args: list[Any]) -> None:
     real = _run(overload, _copied(args))
     try:
-        fake = _run(overload, _on_meta(args))
+        fake = _run_on_fakes(overload, args)
     except (RuntimeError, NotImplementedError) as error:
         raise _Failure(str(error)) from error
     real_tensors, fake_tensors = list(tensors_in(real)), list(tensors_in(fake))
     if len(real_tensors) != len(fake_tensors):
-        raise _Failure(f"{len(fake_tensors)} tensors from meta tensors, but {len(real_tensors)} from concrete ones")
+        raise _Failure(f"{len(fake_tensors)} tensors from fake tensors, but {len(real_tensors)} from concrete ones")
     for expected, found in zip(real_tensors, fake_tensors):
         for fact, of in (("Shapes", Tensor.size), ("Dtypes", lambda t: t.dtype), ("Strides", Tensor.stride)):
-            if of(expected) != of(found):
+            if not _agree(of(expected), of(found)):
                 raise _Failure(
                     f"When comparing the output of {overload} on FakeTensor and concrete Tensors, found mismatched "
                     f"tensor metadata: {fact} {of(expected)} and {of(found)} are not equal!"
                 )
 
 
-def _on_meta(value: Any) -> Any:
+def _agree(expected: Any, found: Any) -> bool:
+    """Whether facts of a tensor are equal; a number that depends on elements is not known, and agrees with any."""
+    if not isinstance(expected, tuple):
+        return bool(expected == found)
+    pairs = zip(expected, found)
+    return len(expected) == len(found) and all(_is_unknown(size) or n == size for n, size in pairs)
+
+
+def _is_unknown(size: Any) -> bool:
+    return isinstance(size, SymInt) and size.node.hint is None
+
+
+def _run_on_fakes(overload: OpOverload, args: list[Any]) -> Any:
+    """What an operator gives for fake tensors; for tensors on meta, where the distribution mindtorch is not there."""
+    try:
+        mode = resolve("torch._subclasses.fake_tensor", "FakeTensorMode")(
+            shape_env=resolve("torch.fx.experimental.symbolic_shapes", "ShapeEnv")()
+        )
+    except LookupError:
+        return _run(overload, _each_tensor(args, lambda tensor: tensor.detach().to("meta")))
+    fakes = _each_tensor(args, lambda tensor: mode.from_tensor(tensor.detach(), static_shapes=True))
+    with mode:
+        return _run(overload, fakes)
+
+
+def _each_tensor(value: Any, change: Callable[[Tensor], Any]) -> Any:
     if isinstance(value, Tensor):
-        return value.detach().to("meta")
-    return [_on_meta(item) for item in value] if isinstance(value, list) else value
+        return change(value)
+    return [_each_tensor(item, change) for item in value] if isinstance(value, list) else value
 
 
-def _check_compiled(overload: OpOverload, args: list[Any], atol: float | None, rtol: float | None) -> None:
+def _check_compiled(
+    overload: OpOverload, args: list[Any], atol: float | None, rtol: float | None, name: str = _STATIC
+) -> None:
     try:
         check = resolve("torch._functorch._aot_autograd.checks", "aot_autograd_check")
     except LookupError as error:
-        raise NotImplementedError("opcheck: test_aot_dispatch_static needs the distribution mindtorch") from error
-    check(overload._overload.call, args, atol, rtol)
+        raise NotImplementedError(f"opcheck: {name} needs the distribution mindtorch") from error
+    check(overload._overload.call, args, atol, rtol, dynamic=name == _DYNAMIC)
 
 
 _CHECKS: dict[str, Callable[..., None]] = {
     "test_schema": _check_schema,
     "test_autograd_registration": _check_autograd_registration,
     "test_faketensor": _check_fake,
-    "test_aot_dispatch_static": _check_compiled,
+    _STATIC: _check_compiled,
+    _DYNAMIC: _check_compiled,
 }
-_DYNAMIC = "test_aot_dispatch_dynamic"
+_COMPILED = (_STATIC, _DYNAMIC)

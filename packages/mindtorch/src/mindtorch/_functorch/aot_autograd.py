@@ -23,6 +23,7 @@ from .._dynamo.guards import tensor_facts
 from .._guards import detect_fake_mode
 from .._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from .._unsupported import refusal
+from ..fx.experimental.symbolic_shapes import ShapeEnv
 from ..fx.graph_module import GraphModule
 from ._aot_autograd.analysis import planned
 from ._aot_autograd.runtime import Runtime, differentiated
@@ -87,6 +88,7 @@ class _Settings:
     def __init__(
         self, fw_compiler: Compiler, bw_compiler: Compiler | None, partition_fn: Callable[..., Any],
         decompositions: Any, keep_inference_input_mutations: bool, inference_compiler: Compiler | None,
+        has_symbols: bool = False,
     ) -> None:  # fmt: skip
         self.forward_compiler = fw_compiler
         self.backward_compiler = fw_compiler if bw_compiler is None else bw_compiler
@@ -94,10 +96,11 @@ class _Settings:
         self.partition = partition_fn
         self.decompositions = decompositions
         self.keeps_writes = keep_inference_input_mutations
+        self.has_symbols = has_symbols
 
 
-def _fake_mode(args: Sequence[Any]) -> FakeTensorMode:
-    return detect_fake_mode(args) or FakeTensorMode()
+def _fake_mode(args: Sequence[Any], has_symbols: bool) -> FakeTensorMode:
+    return detect_fake_mode(args) or FakeTensorMode(shape_env=ShapeEnv() if has_symbols else None)
 
 
 def _faked(args: Sequence[Any], mode: FakeTensorMode) -> list[Any]:
@@ -121,7 +124,7 @@ def _refuse_shared(args: Sequence[Any], plan: Plan) -> None:
 
 def _compiled(function: Callable[..., Sequence[Any]], args: Sequence[Any], settings: _Settings) -> Runtime:
     """What carries out calls of a function of flat arguments like the given ones."""
-    mode = _fake_mode(args)
+    mode = _fake_mode(args, settings.has_symbols)
     needs_grad = is_grad_enabled()
     requires_grad = [isinstance(t, Tensor) and needs_grad and t.requires_grad for t in args]
     is_leaf = [not isinstance(t, Tensor) or not t.requires_grad or t.is_leaf for t in args]
@@ -208,6 +211,9 @@ def aot_function(
         Makes of the joint graph, its inputs and ``num_fwd_outputs`` a forward and a backward.
     decompositions
         Operator -> function in whose operators it is traced.
+    dynamic
+        Whether the sizes of arguments are symbols in the graphs (with the extra ``symbolic``); sizes of 0 and 1 are
+        numbers. Each shape has graphs of its own all the same.
     num_params_buffers, enable_log
         What PyTorch's own compilers are told, and whether it keeps a log; no effect on the graphs.
     keep_inference_input_mutations
@@ -216,14 +222,15 @@ def aot_function(
     Raises
     ------
     NotImplementedError
-        For `dynamic`, `disable_functionalization`; at a call, for functions that resize arguments, change the geometry
+        For `disable_functionalization`; at a call, for functions that resize arguments, change the geometry
         of one that requires grad, or write to memory that arguments share.
     """
-    if dynamic or disable_functionalization:
-        raise refusal("aot_function(dynamic=True or disable_functionalization=True)")
+    if disable_functionalization:
+        raise refusal("aot_function(disable_functionalization=True)")
     settings = _Settings(
-        fw_compiler, bw_compiler, partition_fn, decompositions, keep_inference_input_mutations, inference_compiler
-    )
+        fw_compiler, bw_compiler, partition_fn, decompositions, keep_inference_input_mutations, inference_compiler,
+        dynamic,
+    )  # fmt: skip
     made: dict[Any, tuple[Runtime, _FlatFunction, list[Any]]] = {}
 
     @functools.wraps(fn)

@@ -17,11 +17,12 @@ __all__ = ["aot_autograd_check"]
 
 
 def aot_autograd_check(
-    function: Callable[..., Any], args: Sequence[Any], atol: float | None = None, rtol: float | None = None
-) -> None:
+    function: Callable[..., Any], args: Sequence[Any], atol: float | None = None, rtol: float | None = None, *,
+    dynamic: bool = False,
+) -> None:  # fmt: skip
     """Compare what a function gives with what it gives compiled: results, gradients, and what it writes to.
 
-    Random numbers begin at the same place in both.
+    Random numbers begin at the same place in both. With `dynamic`, the sizes of arguments are symbols in the graphs.
 
     Raises
     ------
@@ -29,7 +30,7 @@ def aot_autograd_check(
         Where they differ.
     """
     expected = _outcome(function, args)
-    found = _outcome(aot_function(function, nop), args)
+    found = _outcome(aot_function(function, nop, dynamic=dynamic), args)
     for what, one, other in zip(("outputs", "inputs after the call", "gradients"), found, expected, strict=True):
         _compare(what, one, other, atol, rtol)
 
