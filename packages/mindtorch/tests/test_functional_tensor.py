@@ -26,7 +26,7 @@ from mindtorch._subclasses.functional_tensor import (
 )
 from mindtorch.func import functionalize, hessian, jacfwd, jacrev, jvp, linearize, vmap
 from mindtorch.fx.experimental.proxy_tensor import make_fx
-from mindtorch.overrides import TorchFunctionMode
+from mindtorch.overrides import TorchFunctionMode, enable_reentrant_dispatch
 from mindtorch.utils import _python_dispatch as modes
 from mindtorch.utils._python_dispatch import TorchDispatchMode
 from mindtorch.utils.weak import _WeakHashRef
@@ -221,3 +221,60 @@ def test_references_by_hash() -> None:
     assert isinstance(reference, weakref.ref)
     del one
     assert reference() is None and hash(reference) == 1 and reference != _WeakHashRef(other)
+
+
+class Reentrant(torch.Tensor):
+    """Handlers that are recorded and transformed, as what they were handed would be."""
+
+    @staticmethod
+    def __new__(cls, stored: torch.Tensor) -> Any:
+        made = torch.Tensor._make_wrapper_subclass(cls, stored.size(), dtype=stored.dtype)
+        made.stored = stored
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        read = [arg.stored if isinstance(arg, Reentrant) else arg for arg in args]
+        with enable_reentrant_dispatch():
+            return Reentrant(func(*read, **(kwargs or {})))
+
+
+def test_handlers_may_be_recorded() -> None:
+    x = torch.ones(2, requires_grad=True)
+    out = Reentrant(x) * 3
+    assert not out.requires_grad and out.stored.requires_grad
+    out.stored.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+    with torch.no_grad():
+        assert not (Reentrant(x) * 3).stored.requires_grad
+    with enable_reentrant_dispatch():  # outside of a handler there is nothing to let in
+        assert (x * 2).requires_grad
+
+
+def test_constructors_of_fake_tensors() -> None:
+    from mindtorch._subclasses import fake_tensor
+
+    constructors = fake_tensor._like_tensor_constructors
+    assert torch.ops.aten.zeros_like.default in constructors and torch.ops.aten.rand_like.default in constructors
+    assert torch.ops.aten.zeros.default not in constructors
+    assert fake_tensor._is_tensor_constructor(torch.ops.aten.zeros.default)
+    assert not fake_tensor._is_tensor_constructor(torch.ops.aten.zeros_like.default)
+
+
+def test_bags_of_rows_without_elements() -> None:
+    bags = torch.nn.EmbeddingBag(10, 3, mode="sum", device="meta")
+    out = bags(torch.tensor([1, 2, 4, 5]), torch.tensor([0, 2]))
+    assert out.shape == (2, 3) and out.device.type == "meta"
+
+
+def test_symbols_are_results_of_libraries() -> None:
+    pytest.importorskip("sympy")
+    from mindtorch._subclasses import FakeTensorMode
+    from mindtorch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    env = ShapeEnv()
+    s0, s1 = FakeTensorMode(shape_env=env).from_tensor(torch.rand(2, 3)).shape
+    with torch.library._scoped_library("functional_tests", "FRAGMENT") as lib:
+        lib.define("square_sum(SymInt a, SymInt b) -> SymInt")
+        lib.impl("square_sum", lambda a, b: a * a + b * b, "CompositeExplicitAutograd")
+        assert env.evaluate_expr(torch.ops.functional_tests.square_sum(s0, s1).node.expr) == 13

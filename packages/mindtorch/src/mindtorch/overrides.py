@@ -29,6 +29,7 @@ from mt_core.overriding import (
     must_ask,
     off,
 )
+from mt_core.python_dispatch import reentrant
 from mt_core.state import tls
 from mt_core.tensor import Tensor
 
@@ -138,10 +139,11 @@ def _is_torch_function_mode_enabled() -> bool:
 
 @contextlib.contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """Context manager: overrides of subclasses count again, inside of what runs without them."""
+    """Context manager: in a handler, overrides of subclasses count, and calls are recorded, cast and transformed."""
     guard = EnableTorchFunction()
     try:
-        yield
+        with reentrant():
+            yield
     finally:
         del guard
 

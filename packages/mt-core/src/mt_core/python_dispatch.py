@@ -14,13 +14,13 @@ from typing import Any
 
 from .keys import FUNCTIONALIZE, PYTHON, TORCH_FUNCTION, WIDTH
 from .overriding import disabled_torch_dispatch
-from .state import effective_keys, tls
+from .state import effective_keys, excluding, tls
 from .tensor_types import tensors_in
 
 __all__ = [
-    "arm", "as_written", "call", "dispatch_modes", "dispatches", "handlers_among", "has_handler", "has_modes", "lifts",
-    "mode_of_kind", "pop_dispatch_mode", "pop_mode_of_kind", "push_dispatch_mode", "put_in_place_of_loaded",
-    "refresh_modes", "when_armed", "without_modes",
+    "arm", "as_written", "call", "dispatch_modes", "dispatches", "handing_over", "handlers_among", "has_handler",
+    "has_modes", "lifts", "mode_of_kind", "pop_dispatch_mode", "pop_mode_of_kind", "push_dispatch_mode",
+    "put_in_place_of_loaded", "reentrant", "refresh_modes", "when_armed", "without_modes",
 ]  # fmt: skip
 
 #: What is to be done when the first dispatching class or mode turns up.
@@ -56,6 +56,48 @@ def handlers_among(values: Iterable[Any]) -> list[Any]:
         at = next((i for i, other in enumerate(found) if isinstance(tensor, other.__class__)), len(found))
         found.insert(at, tensor)
     return found
+
+
+# What is left out while a handler runs
+
+
+class _Snapshots(threading.local):
+    #: What this thread left out before each of the handlers that it is in, the outermost first.
+    excluded: tuple[int, ...] = ()
+
+
+_snapshots = _Snapshots()
+
+
+class handing_over(excluding):
+    """Context manager: leave keys out while a handler runs, which `reentrant` may let in again."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = _snapshots.excluded
+        _snapshots.excluded = (*self._before, tls.exclude)
+        super().__enter__()
+
+    def __exit__(self, *exc_info: object) -> None:
+        _snapshots.excluded = self._before
+        super().__exit__(*exc_info)
+
+
+class reentrant:
+    """Context manager: in a handler, calls are recorded, cast and transformed as the one that it was handed was."""
+
+    __slots__ = ("_previous",)
+
+    def __enter__(self) -> None:
+        self._previous = tls.exclude
+        if _snapshots.excluded:
+            tls.exclude = _snapshots.excluded[-1]
+            tls.refresh()
+
+    def __exit__(self, *exc_info: object) -> None:
+        tls.exclude = self._previous
+        tls.refresh()
 
 
 # Options of factories

@@ -30,8 +30,8 @@ from mt_core.keys import (
     TRANSFORMED,
 )
 from mt_core.plugins.protocols import CONTRACT
-from mt_core.python_dispatch import call, handlers_among, refresh_modes
-from mt_core.state import excluding, tls
+from mt_core.python_dispatch import call, handing_over, handlers_among, refresh_modes
+from mt_core.state import tls
 from mt_core.tensor import Tensor
 from mt_core.tensor_types import tensors_in
 
@@ -68,7 +68,7 @@ class PythonLayer:
     def ask(self, operator: str, tensor: Tensor, *args: Any) -> Any:
         """What the class of a tensor says to an operator that tells of its sizes or device (`geometry`)."""
         asked = operator_of(geometry.overload_named(operator))
-        with excluding(_ABOVE):
+        with handing_over(_ABOVE):
             return _asked(asked, handlers_among((tensor,)), (tensor, *args), {})
 
     def build(self, overload: Overload, call_keys: int, below: Callable[[], Callee]) -> Callee:
@@ -117,13 +117,13 @@ def _handing_over(overload: Overload, below: Callable[[], Callee]) -> Callee:
             if given[pin_at] is None and not is_written:
                 _say_where(overload, given, pin_at)
         if of_numbers is not None and isinstance(args[1], (int, float, complex)):
-            with excluding(_ABOVE):
+            with handing_over(_ABOVE):
                 return ask(of_numbers, handlers, tuple(given), {})
         for i in lists:
             if given[i] is not None and given[i].__class__ is not list and not isinstance(given[i], (int, float)):
                 given[i] = list(given[i])
         positional, named = split(tuple(given))
-        with excluding(_ABOVE):
+        with handing_over(_ABOVE):
             return ask(operator, handlers, positional, named)
 
     return run
@@ -134,7 +134,7 @@ def _asking_first(overload: Overload, below: Callable[[], Callee]) -> Callee:
     operator = operator_of(overload)
 
     def run(*args: Any) -> Any:
-        with excluding(_ABOVE):
+        with handing_over(_ABOVE):
             found = _asked(operator, handlers_among(args), args, {})
         return below()(*args) if found is None else found
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mt_core.schema import Return, Schema
+from mt_core.symbolic import SymBool, SymFloat, SymInt
 from mt_core.tensor import Tensor
 
 __all__ = ["checked"]
@@ -14,7 +15,8 @@ Kernel = Callable[..., Any]
 
 #: Type in a schema -> the classes of its values.
 _CLASSES: dict[str, tuple[type, ...]] = {
-    "Tensor": (Tensor,), "int": (int,), "SymInt": (int,), "float": (float, int), "bool": (bool,), "str": (str,),
+    "Tensor": (Tensor,), "int": (int, SymInt), "SymInt": (int, SymInt), "float": (float, int, SymFloat),
+    "bool": (bool, SymBool), "str": (str,),
 }  # fmt: skip
 
 

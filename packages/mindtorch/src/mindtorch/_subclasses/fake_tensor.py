@@ -8,6 +8,8 @@ from typing import Any
 
 from mt_core import Tensor
 from mt_core.python_dispatch import mode_of_kind, pop_mode_of_kind, push_dispatch_mode
+from mt_library.ops import OpOverload, ops
+from mt_library.questions import known_names
 
 from ..overrides import TorchFunctionMode
 from ..utils._python_dispatch import TorchDispatchMode, _TorchDispatchModeKey
@@ -161,6 +163,27 @@ def unset_fake_temporarily() -> Iterator[FakeTensorMode | None]:
     finally:
         if mode is not None:
             push_dispatch_mode(mode)
+
+
+def _is_tensor_constructor(func: OpOverload) -> bool:
+    """Whether an operator makes one tensor out of none."""
+    arguments, returns = func._schema.parsed.arguments, func._schema.parsed.returns
+    makes_one = len(returns) == 1 and returns[0].type == "Tensor" and not returns[0].is_list
+    return makes_one and not any(argument.type == "Tensor" for argument in arguments)
+
+
+def _constructors_like() -> frozenset[OpOverload]:
+    """The operators that make a tensor of the shape of another."""
+    names = {name.removeprefix("aten::").partition(".")[0] for name in known_names() if name.startswith("aten::")}
+    packets = [getattr(ops.aten, name) for name in names if name.endswith("_like")]
+    return frozenset(getattr(packet, overload) for packet in packets for overload in packet.overloads())
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_like_tensor_constructors":
+        globals()[name] = _constructors_like()
+        return globals()[name]
+    raise AttributeError(f"module 'torch._subclasses.fake_tensor' has no attribute '{name}'")
 
 
 def is_fake(x: object) -> bool:

@@ -111,7 +111,7 @@ def _bags(
     if indices.dtype is not offsets.dtype:
         indices, offsets = indices.to(dtypes.int64), offsets.to(dtypes.int64)
     summed_at_once = mode != _MAX and padding_idx is None and _sums_at_once(weight, per_sample_weights)
-    if not (has_elements(indices) and has_elements(offsets)):
+    if not all(map(has_elements, (weight, indices, offsets))):
         return _without_elements(
             weight, indices, offsets, mode, include_last_offset, summed_at_once, size_of_each_offset
         )
