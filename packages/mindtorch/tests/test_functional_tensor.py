@@ -278,3 +278,34 @@ def test_symbols_are_results_of_libraries() -> None:
         lib.define("square_sum(SymInt a, SymInt b) -> SymInt")
         lib.impl("square_sum", lambda a, b: a * a + b * b, "CompositeExplicitAutograd")
         assert env.evaluate_expr(torch.ops.functional_tests.square_sum(s0, s1).node.expr) == 13
+
+
+def test_guards_put_back_what_a_thread_leaves_out() -> None:
+    c, x = torch._C, torch.ones(2, 2, requires_grad=True)
+
+    def sets() -> tuple[Any, Any]:
+        return c._dispatch_tls_local_include_set(), c._dispatch_tls_local_exclude_set()
+
+    outside = sets()
+    with c._ForceDispatchKeyGuard(*outside):
+        assert sets() == outside and (x * 2).requires_grad
+    with c._AutoDispatchBelowAutograd():
+        assert not (x * 2).requires_grad
+        with c._ForceDispatchKeyGuard(*outside):
+            assert (x * 2).requires_grad
+        assert not (x * 2).requires_grad
+    with torch.autocast("cpu"):
+        with c._ForceDispatchKeyGuard(*outside):
+            assert (x @ x).dtype is torch.float32
+        with c._ForceDispatchKeyGuard(*sets()), Names() as names:
+            assert (x @ x).dtype is torch.bfloat16 and "aten.mm.default" in names.called
+        assert (x @ x).dtype is torch.bfloat16
+
+
+@pytest.mark.parametrize("key", "BatchedNestedTensor DeferredInit FPGA Metal MkldnnCPU Vulkan".split())
+def test_keys_that_no_tensor_has_are_taken(key: str) -> None:
+    with torch.library._scoped_library("functional_tests", "FRAGMENT") as lib:
+        lib.define("keyed(Tensor x) -> Tensor")
+        lib.impl("keyed", lambda x: x * 2, "CPU")
+        lib.impl("keyed", lambda x: x * 100, key)
+        assert torch.ops.functional_tests.keyed(torch.ones(1)).item() == 2

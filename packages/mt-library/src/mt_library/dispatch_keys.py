@@ -51,16 +51,18 @@ _FOREIGN_NAMES = {device_type: name for name, device_type in _FOREIGN.items()}
 
 _KEYS_WITHOUT_SLOT = frozenset(
     """
-    ADInplaceOrView AutocastCPU AutocastCUDA AutocastHPU AutocastIPU AutocastMPS AutocastPrivateUse1 AutocastXPU
-    AutogradFunctionality AutogradNestedTensor AutogradOther AutogradPrivateUse2 AutogradPrivateUse3 BackendSelect
-    Batched CompositeExplicitAutogradNonFunctional CompositeImplicitAutogradNestedTensor Conjugate Dense
+    ADInplaceOrView AutocastCPU AutocastCUDA AutocastHPU AutocastIPU AutocastMAIA AutocastMPS AutocastMTIA
+    AutocastPrivateUse1 AutocastXLA AutocastXPU AutogradFunctionality AutogradNestedTensor AutogradOther
+    AutogradPrivateUse2 AutogradPrivateUse3 BackendSelect Batched BatchedNestedTensor
+    CompositeExplicitAutogradNonFunctional CompositeImplicitAutogradNestedTensor Conjugate DeferredInit Dense FPGA
     FuncTorchBatched FuncTorchBatchedDecomposition FuncTorchDynamicLayerBackMode FuncTorchDynamicLayerFrontMode
-    FuncTorchGradWrapper FuncTorchVmapMode Functionalize Negative NestedTensor NestedTensorCPU NestedTensorCUDA
-    NestedTensorHPU NestedTensorMeta NestedTensorPrivateUse1 NestedTensorXPU PreDispatch PrivateUse2 PrivateUse3 Python
-    PythonDispatcher PythonTLSSnapshot Quantized QuantizedCPU QuantizedCUDA QuantizedPrivateUse1 QuantizedXPU Sparse
-    SparseCPU SparseCUDA SparseCsr SparseCsrCPU SparseCsrCUDA SparseCsrHIP SparseCsrMPS SparseCsrMeta
-    SparseCsrPrivateUse1 SparseCsrVE SparseCsrXPU SparseHIP SparseMPS SparseMeta SparsePrivateUse1 SparseVE SparseXPU
-    Tracer Undefined VmapMode ZeroTensor
+    FuncTorchGradWrapper FuncTorchVmapMode Functionalize Metal MkldnnCPU Negative NestedTensor NestedTensorCPU
+    NestedTensorCUDA NestedTensorHPU NestedTensorMeta NestedTensorPrivateUse1 NestedTensorXPU PreDispatch PrivateUse2
+    PrivateUse3 Python PythonDispatcher PythonTLSSnapshot Quantized QuantizedCPU QuantizedCUDA QuantizedPrivateUse1
+    QuantizedXPU Sparse SparseCPU SparseCUDA SparseCsr SparseCsrCPU SparseCsrCUDA SparseCsrHIP SparseCsrMPS
+    SparseCsrMeta SparseCsrPrivateUse1 SparseCsrVE SparseCsrXPU SparseHIP SparseMPS SparseMeta SparsePrivateUse1
+    SparseVE SparseXPU TESTING_ONLY_GenericMode TESTING_ONLY_GenericWrapper Tracer Undefined VmapMode Vulkan
+    ZeroTensor
     """.split()
 )
 
@@ -72,7 +74,8 @@ _OF_NO_TENSOR = frozenset(
     if name.startswith(("Sparse", "Quantized", "NestedTensor"))
     or name
     in "AutogradNestedTensor AutogradOther AutogradPrivateUse2 AutogradPrivateUse3 PrivateUse2 PrivateUse3 "
-    "CompositeImplicitAutogradNestedTensor ZeroTensor Undefined".split()
+    "BatchedNestedTensor CompositeImplicitAutogradNestedTensor DeferredInit FPGA Metal MkldnnCPU "
+    "TESTING_ONLY_GenericMode TESTING_ONLY_GenericWrapper Undefined Vulkan ZeroTensor".split()
 )
 #: Key -> the core's key of the layer before which its kernels run.
 _LAYERS = {"Conjugate": CONJUGATE, "Negative": NEGATIVE, "Functionalize": FUNCTIONALIZE, "Python": PYTHON}

@@ -63,6 +63,9 @@ def _dispatch_key_for_device(device_type: str) -> str:
 
 # Guards
 
+#: What PyTorch adds to all calls.
+_OF_ALL_CALLS = ("BackendSelect", "ADInplaceOrView")
+
 
 def bit_of(key: Any) -> int:
     """The core's bit of a key.
@@ -138,10 +141,21 @@ class _AutoDispatchBelowAutograd(_Guard):
 
 
 class _ForceDispatchKeyGuard(_Guard):
-    """Adds the keys of one set, leaves those of another out, and no others."""
+    """Adds the keys of one set, leaves those of another out, and no others.
+
+    Autocast is off where its keys are left out. What PyTorch has no key for stays as it is.
+    """
 
     def __init__(self, include: DispatchKeySet, exclude: DispatchKeySet) -> None:
-        super().__init__(_bits(exclude), _bits(include))
+        super().__init__(0)
+        added = key_set(key for key in include if key.name not in _OF_ALL_CALLS)
+        left_out = [key for key in exclude if not key.name.startswith("Autocast")]
+        stays = ~(sum(_NAMES) | AUTOGRAD)
+        tls.exclude = tls.exclude & stays | _bits(key_set(left_out))
+        tls.include = tls.include & (stays | ADINPLACE_OR_VIEW) | _bits(added)
+        if len(left_out) < len([*exclude]):
+            tls.include &= ~AUTOCAST
+        tls.refresh()
 
 
 class _SetExcludeDispatchKeyGuard(_Guard):
