@@ -9,7 +9,7 @@ from typing import Any
 from mt_core import Tensor
 from mt_core.python_dispatch import mode_of_kind, pop_mode_of_kind, push_dispatch_mode
 from mt_library.ops import OpOverload, ops
-from mt_library.questions import known_names
+from mt_library.registrations import known_names
 
 from ..overrides import TorchFunctionMode
 from ..utils._python_dispatch import TorchDispatchMode, _TorchDispatchModeKey

@@ -80,7 +80,7 @@ class FunctionalTensor(Tensor):
             "FunctionalTensorMode()"
         )
 
-    def __repr__(self: Any, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         return f"FunctionalTensor({self.elem!r})"
 
     @staticmethod
