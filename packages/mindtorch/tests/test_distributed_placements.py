@@ -23,8 +23,8 @@ PLACEMENTS: dict[Any, tuple[Any, ...]] = {
     lambda: Partial("avg"): ("Partial(avg)", "P(avg)", False, False, False, True, False),
 }
 UNSUPPORTED = """
-    fsdp.FSDPModule fsdp.FullyShardedDataParallel fsdp.fully_shard fsdp.CPUOffloadPolicy fsdp.MixedPrecisionPolicy
-    fsdp.OffloadPolicy _composable.fsdp.fully_shard
+    fsdp.FullyShardedDataParallel checkpoint.hf_storage.HuggingFaceStorageReader
+    checkpoint.hf_storage.HuggingFaceStorageWriter
 """.split()
 
 

@@ -32,6 +32,7 @@ HOMES = {
     "mindtorch.distributed.device_mesh": "mt_distributed.device_mesh",
     "mindtorch.distributed.distributed_c10d": "mindtorch.distributed._groups",
     "mindtorch.distributed.checkpoint": "mt_distributed.checkpoint",
+    "mindtorch.distributed.fsdp": "mt_distributed.fsdp",
     "mindtorch.distributed.nn": "mt_distributed.nn",
     "mindtorch.distributed.optim": "mt_distributed.optim",
     "mindtorch.distributed.rendezvous": "mt_distributed.rendezvous",

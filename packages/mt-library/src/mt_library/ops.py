@@ -402,6 +402,10 @@ def _families_declaring(name: str) -> list[str]:
 _BITWISE = frozenset(("__and__", "__or__", "__xor__", "__lshift__", "__rshift__"))
 
 
+#: Declarations are read, and operators entered, when they are first asked for: by one thread at a time.
+_FINDING = threading.RLock()
+
+
 class _OpNamespace(ModuleType):
     """The operators of one namespace: ``torch.ops.aten``."""
 
@@ -419,10 +423,15 @@ class _OpNamespace(ModuleType):
         if packet is None and self.name == "higher_order" and op_name in HIGHER_ORDER:
             return HIGHER_ORDER[op_name]  # type: ignore[return-value]
         if packet is None:
-            overloads = {} if is_special else _overloads_named(self.name, op_name)
-            if not overloads:
-                raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op_name}'")
-            packet = found[op_name] = OpOverloadPacket(self.name, op_name, overloads)
+            with _FINDING:
+                packet = found.get(op_name) or self._find(op_name, is_special)
+        return packet
+
+    def _find(self, op_name: str, is_special: bool) -> "OpOverloadPacket":
+        overloads = {} if is_special else _overloads_named(self.name, op_name)
+        if not overloads:
+            raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op_name}'")
+        packet = self.__dict__["_found"][op_name] = OpOverloadPacket(self.name, op_name, overloads)
         return packet
 
     def __iter__(self) -> Iterator[str]:

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from ..refusing import refused_class
 
 __all__ = ["HuggingFaceStorageReader", "HuggingFaceStorageWriter"]
 
+_HOME = "torch.distributed.checkpoint.hf_storage"
+_REMEDY = "The package safetensors reads and writes these files on one rank."
 
-class _Refused:
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _refuse(type(self).__name__)
-
-
-def _refuse(name: str) -> NoReturn:
-    raise NotImplementedError(
-        f"torch.distributed.checkpoint.hf_storage.{name} is not supported by mindtorch. The package safetensors reads "
-        "and writes these files on one rank."
-    )
-
-
-class HuggingFaceStorageReader(_Refused):
-    """Not supported: making one raises NotImplementedError."""
-
-
-class HuggingFaceStorageWriter(_Refused):
-    """Not supported: making one raises NotImplementedError."""
+HuggingFaceStorageReader = refused_class(_HOME, "HuggingFaceStorageReader", _REMEDY)
+HuggingFaceStorageWriter = refused_class(_HOME, "HuggingFaceStorageWriter", _REMEDY)

@@ -9,6 +9,9 @@ from typing import Any
 import mt_core as mt
 from mt_core.size import Size
 
+from ..tensor._api import DTensor
+from ..tensor.placement_types import Replicate, Shard
+from ..tensor.spec import local_part
 from .metadata import ChunkStorageMetadata
 
 __all__ = ["clashing", "filled", "is_spread", "overlap", "piece_of", "volume", "whole_of"]
@@ -16,12 +19,26 @@ __all__ = ["clashing", "filled", "is_spread", "overlap", "piece_of", "volume", "
 
 def is_spread(value: Any) -> bool:
     """Whether a value is a tensor of which a rank has a part alone."""
-    return isinstance(value, mt.Tensor) and hasattr(value, "device_mesh") and hasattr(value, "placements")
+    return isinstance(value, DTensor)
 
 
 def piece_of(tensor: mt.Tensor) -> tuple[ChunkStorageMetadata, mt.Tensor] | None:
-    """Which part of a tensor this rank has, and its memory; None where it has none."""
-    return ChunkStorageMetadata(Size([0] * tensor.dim()), Size(tensor.shape)), tensor.detach()
+    """Which part of a tensor this rank has, and its memory; None where it has no elements of one that is spread.
+
+    Raises
+    ------
+    NotImplementedError
+        For tensors of which parts are to be added up, or that lie in stripes.
+    """
+    if not isinstance(tensor, DTensor):
+        return ChunkStorageMetadata(Size([0] * tensor.dim()), Size(tensor.shape)), tensor.detach()
+    for placement in tensor.placements:
+        if not isinstance(placement, (Shard, Replicate)):
+            raise NotImplementedError(f"checkpoints of tensors placed as {placement} are not supported by mindtorch")
+    shape, offsets = local_part(tensor.shape, tensor.device_mesh, tensor.placements)
+    if len(offsets) != tensor.dim() or (volume(shape) == 0 and volume(tensor.shape) > 0):
+        return None
+    return ChunkStorageMetadata(Size(offsets), Size(shape)), tensor._local_tensor.detach()
 
 
 def volume(sizes: Sequence[int]) -> int:

@@ -75,8 +75,7 @@ def _bare_name(model: Module, name: str) -> str:
     place: Any = model
     for part in name.split("."):
         is_wrapper = isinstance(place, DistributedDataParallel) and part == "module"
-        is_wrapper = is_wrapper or getattr(place, "_mt_wrapped_name", None) == part or part == "_orig_mod"
-        if not is_wrapper and part != "_checkpoint_wrapped_module":
+        if not is_wrapper and part not in ("_orig_mod", "_checkpoint_wrapped_module", "_fsdp_wrapped_module"):
             parts.append(part)
         place = getattr(place, part, None)
     return ".".join(parts)

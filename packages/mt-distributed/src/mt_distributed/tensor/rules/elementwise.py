@@ -28,9 +28,11 @@ _LINEAR = "neg clone _to_copy alias detach lift_fresh positive conj real imag vi
 def _aligned(call: Call, ndim: int, dim: int) -> tuple[Placement, ...] | None:
     """Placements under which all arguments are split along a dimension of the result; None where none has it."""
     found: list[Placement] = []
-    for index in range(len(call.tensors)):
-        own = dim - (ndim - call.ndim(index))
-        found.append(Shard(own) if own >= 0 and call.shape(index)[own] > 1 else R)
+    owns = [dim - (ndim - call.ndim(index)) for index in range(len(call.tensors))]
+    # A dimension of size one is split as others are, where it is not to be as long as another's.
+    size = max(call.shape(index)[own] for index, own in enumerate(owns) if own >= 0)
+    for index, own in enumerate(owns):
+        found.append(Shard(own) if own >= 0 and call.shape(index)[own] == size else R)
     return tuple(found) if any(placement is not R for placement in found) else None
 
 
