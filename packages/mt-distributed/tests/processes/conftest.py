@@ -111,17 +111,23 @@ class Processes:
             time.sleep(0.02)
 
 
-def left_behind() -> set[str]:
-    """Processes of stores and names of shared memory that are there now."""
-    found = {str(path) for path in Path("/dev/shm").glob("mpich_shm_*")}
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+def left_behind(folder: Path) -> set[str]:
+    """Processes of stores that a test in a folder started, and names of shared memory that nobody uses."""
+    marker = f"STARTED_BY_TEST_IN={folder}".encode()
+    found = set()
+    names = {str(path) for path in Path("/dev/shm").glob("mpich_shm_*")}
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            words = path.read_bytes().split(b"\0")
+            if names:
+                used = (process / "maps").read_text()
+                names = {name for name in names if name not in used}
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            variables = (process / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
-        if any(word.endswith(b"mt_distributed/stores/server.py") for word in words):
-            found.add(f"process {path.parent.name}")
-    return found
+        if marker in variables and any(word.endswith(b"mt_distributed/stores/server.py") for word in words):
+            found.add(f"process {process.name}")
+    return found | names
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -137,10 +143,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def variables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of programs: they share bytecode, also where pytest is told to write none."""
+def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where programs keep bytecode, which they share, also where pytest is told to write none."""
+    return tmp_path_factory.mktemp("bytecode")
+
+
+@pytest.fixture
+def variables(bytecode: Path, tmp_path: Path) -> dict[str, str]:
+    """The environment of programs."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "PYTHONPYCACHEPREFIX": str(tmp_path_factory.mktemp("bytecode"))}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(bytecode), "STARTED_BY_TEST_IN": str(tmp_path)}
 
 
 @pytest.fixture
@@ -168,15 +180,15 @@ def run(processes: Processes) -> Callable[..., list[str]]:
 
 
 @pytest.fixture
-def left() -> Callable[[], None]:
+def left(tmp_path: Path) -> Callable[[], None]:
     """A check that nothing stays that was not there before: processes of stores end within some seconds."""
-    before = left_behind()
+    before = left_behind(tmp_path)
 
     def check() -> None:
         until = time.monotonic() + 12
-        while left_behind() - before and time.monotonic() < until:
+        while left_behind(tmp_path) - before and time.monotonic() < until:
             time.sleep(0.2)
-        assert left_behind() - before == set()
+        assert left_behind(tmp_path) - before == set()
 
     return check
 
