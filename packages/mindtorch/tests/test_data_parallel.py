@@ -232,3 +232,21 @@ def test_the_page_runs() -> None:
     page = Path(__file__).parents[3] / "docs" / "data-parallel.md"
     failures, examples = doctest.testfile(str(page), module_relative=False)
     assert examples > 5 and failures == 0
+
+
+def test_after_a_join_gradients_are_divided_by_all_again() -> None:
+    def train(group: Any) -> list[float]:
+        model = nn.Linear(1, 1, bias=False)
+        parallel = DistributedDataParallel(model, process_group=group)
+        found = []
+        for _ in range(2):
+            with parallel.join(divide_by_initial_world_size=False):
+                for _ in range(group.rank() + 1):
+                    parallel(torch.full((1, 1), 6.0)).sum().backward()
+                    found.append(model.weight.grad.item())
+                    model.weight.grad = None
+        with parallel.join(enable=False):  # a join that is over goes on asking who takes part, as PyTorch's
+            parallel(torch.full((1, 1), 6.0 * group.rank())).sum().backward()
+        return [*found, model.weight.grad.item()]
+
+    assert run_threads(2, train) == [[6.0, 6.0, 3.0], [6.0, 6.0, 6.0, 6.0, 3.0]]

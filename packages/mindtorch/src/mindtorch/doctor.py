@@ -98,7 +98,7 @@ def examine() -> Report:
         "layers": [_named("mindtorch.layers", name, outcomes) for name in _layers()],
         "extensions": [_finding(point, outcomes[point]) for point in entry_points_of("mindtorch.extensions")],
         "compilers": _all_named("mindtorch.compilers", outcomes),
-        "collectives": _all_named("mindtorch.collectives", outcomes),
+        "collectives": [_served(finding) for finding in _all_named("mindtorch.collectives", outcomes)],
         "plugins": _switched_off(),
         "import torch": [_torch()],
     }
@@ -156,6 +156,14 @@ def _layers() -> list[str]:
 
 def _all_named(group: str, outcomes: Outcomes) -> list[Finding]:
     return [_named(group, name, outcomes) for name in discovery.names_in(group)]
+
+
+def _served(finding: Finding) -> Finding:
+    """What a library of collectives says of how it serves a name, as `Collectives.diagnose` of a device does."""
+    if not finding.sound:
+        return finding
+    diagnose = getattr(discovery.find_collectives(finding.name), "diagnose", None)
+    return finding if diagnose is None else replace(finding, details=tuple(diagnose()))
 
 
 def _named(group: str, name: str, outcomes: Outcomes) -> Finding:

@@ -12,7 +12,7 @@ from mt_core.futures import Future
 
 from .contract import Request
 from .errors import DistBackendError
-from .lifeline import Lifeline
+from .lifeline import Departure, Lifeline
 from .polling import poll
 
 __all__ = ["Finished", "Operation", "Work"]
@@ -200,12 +200,18 @@ class Operation(Work):
                 self._left_at = now
             deaths = [departure for departure in lost if not departure.announced]
             if lost and (deaths or now > (self._left_at or now) + GRACE) and not self.advance():
-                self._fail(DistBackendError(f"{'; '.join(map(str, deaths or lost))} during {self._name}"))
+                who = "; ".join(map(str, deaths or lost))
+                self._fail(DistBackendError(f"{who} during {self._name}{self._after(self._lifeline, deaths)}"))
         limit = self._seconds if seconds is None else seconds
         if now > self._begun + limit and not self.advance():
             self._fail(DistBackendError(f"{self._name} timed out after {limit:g} s{self._waited_for()}"))
         if self._error is not None:
             raise self._error
+
+    def _after(self, lifeline: Lifeline, deaths: list[Departure]) -> str:
+        """Where nobody died whom this needs: who else died, for whose sake the others may have left."""
+        others = [] if deaths else [one for one in list(lifeline.departures.values()) if not one.announced]
+        return f", after {'; '.join(map(str, others))}" if others else ""
 
     def _waited_for(self) -> str:
         others = ", ".join(map(str, self._ranks))

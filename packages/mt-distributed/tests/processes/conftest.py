@@ -103,10 +103,10 @@ class Processes:
         """What a rank wrote so far."""
         return (self.folder / f"output-{rank}").read_text(errors="replace")
 
-    def wait_for(self, rank: int, text: str, seconds: float = 60) -> None:
-        """Wait until a rank wrote something."""
+    def wait_for(self, rank: int, text: str, seconds: float = 60, or_end: bool = False) -> None:
+        """Wait until a rank wrote something, or has ended."""
         until = time.monotonic() + seconds
-        while text not in self.said(rank):
+        while text not in self.said(rank) and not (or_end and self.running[rank].poll() is not None):
             assert time.monotonic() < until, f"rank {rank} did not say {text!r} but: {self.said(rank)}"
             time.sleep(0.02)
 

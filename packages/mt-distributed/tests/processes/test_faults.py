@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -123,6 +124,44 @@ def test_a_rank_that_leaves_is_named(processes, left):
     left()
 
 
+def test_shared_memory_that_no_rank_came_to_remove_is_removed(processes, left):
+    """So it is where a rank is killed inside of ``MPI_Init``."""
+    program = """
+    from mt_distributed.mpi import wire_up
+    wire_up._unlink_shared_memory = lambda: None
+    begin()
+    print("begun", flush=True)
+    time.sleep(100)
+    """
+    processes.start(program, 2)
+    for rank in range(2):
+        processes.wait_for(rank, "begun")
+    assert any("mpich_shm_" in Path(f"/proc/{one.pid}/maps").read_text() for one in processes.running)
+    for rank in range(2):
+        processes.kill(rank)
+    processes.end()
+    left()
+
+
+def test_who_died_is_named_in_groups_that_it_was_not_in(processes, left):
+    body = """
+    half = dist.new_group([0, 1])
+    if rank == 0: dist.all_reduce(torch.ones(3))
+    if rank == 2: time.sleep(100)
+    dist.all_reduce(torch.ones(3), group=half)
+"""
+    processes.start(WATCH.format(body=body), 3)
+    for rank in range(3):
+        processes.wait_for(rank, "begun")
+    time.sleep(0.5)
+    processes.kill(2)
+    ended = processes.end(SOON)
+    assert [one.status for one in ended[:2]] == [3, 3], ended
+    assert re.search(r"rank 2 \(process \d+ on [^)]+\) died during all_reduce", ended[0].said), ended
+    assert re.search(r"rank 0 .* left: .* group 1 .*, after rank 2 \(process \d+ on [^)]+\) died", ended[1].said), ended
+    left()
+
+
 BACKWARD = """
     model = torch.nn.parallel.DistributedDataParallel(
         torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64)), bucket_cap_mb=0.005
@@ -191,19 +230,22 @@ def test_random_kills(processes, left, kills, body, part, tmp_path):
         processes.running.clear()
         temporary = tmp_path / f"temporary-{round_}"
         temporary.mkdir()
-        processes.start(WATCH.format(body=KILLED[body]).replace("seconds=30", "seconds=8"), size, TMPDIR=str(temporary))
+        processes.start(
+            WATCH.format(body=KILLED[body]).replace("seconds=30", "seconds=12"), size, TMPDIR=str(temporary)
+        )
         victim = chance.randrange(size)
         if chance.random() < 0.5:
             time.sleep(chance.uniform(0.0, 3.0))
         else:
-            processes.wait_for(victim, "begun")
+            processes.wait_for(victim, "begun", or_end=True)
             time.sleep(chance.uniform(0.0, 0.5))
         processes.kill(victim)
         for one in processes.end(60):
             if one.rank != victim:
                 assert one.status in (1, 3), (round_, one)
-                assert re.search(
-                    rf"rank {victim} (did not come|\(process \d+ on )|ranks (0, 1|0, 2|1, 2) did", one.said
-                ), (round_, one)
+                assert re.search(rf"ranks? (\d, )*{victim}(, \d)* (did not come|\(process \d+ on )", one.said), (
+                    round_,
+                    one,
+                )
         left()
         assert list(temporary.iterdir()) == []

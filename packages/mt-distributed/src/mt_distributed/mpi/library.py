@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import platform
 import sys
@@ -31,6 +32,14 @@ class MPICollectives:
                 return f"mpi4py is not installed, and there is no wheel of MPICH for {platform.platform()}"
             return "mpi4py is not installed: pip install mpi4py mpich"
         return None
+
+    def diagnose(self) -> list[tuple[str, str]]:
+        """What serves the backends, which PyTorch serves by Gloo and by MPI; for `mindtorch doctor`."""
+        reason = self.why_not()
+        if reason is not None:
+            return [("served by", f"nothing but groups of one process: {reason}")]
+        version = importlib.metadata.version("mpi4py")
+        return [("served by", f"MPI, by mpi4py {version}; `gloo` is a name for it, Gloo itself is not used")]
 
     def connect(
         self, store: Store, rank: int, size: int, *, lifeline: Lifeline | None, deadline: float

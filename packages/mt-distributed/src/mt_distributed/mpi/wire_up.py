@@ -69,8 +69,13 @@ def world(store: Store, rank: int, size: int, lifeline: Lifeline, deadline: floa
         if lost:
             raise DistBackendError(f"{'; '.join(map(str, lost))} while MPI was set up")
         if time.monotonic() > deadline:
-            raise DistBackendError("MPI was not set up in time")
+            late = [str(other) for other in others if not store.check([f"mpi/begun/{other}"])]
+            who = (
+                f"{'rank' if len(late) == 1 else 'ranks'} {', '.join(late)} did not come to it" if late else "all came"
+            )
+            raise DistBackendError(f"MPI was not set up in time on rank {rank}: {who}")
 
+    store.set(f"mpi/begun/{rank}", "1")
     if _joined.comm is None:
         mpiexec = launched_by_mpiexec()
         if mpiexec is None:
@@ -131,10 +136,7 @@ def _join_by_store(store: Store, rank: int, size: int, lifeline: Lifeline, check
 def _join(check: Callable[[], None]) -> None:
     if importlib.util.find_spec("mpi4py") is None:
         raise DistBackendError("mpi4py is not installed: pip install mpi4py mpich")
-    import mpi4py  # optional: only processes that join a world need it
-
-    mpi4py.rc.initialize = mpi4py.rc.finalize = False
-    from mpi4py import MPI  # optional: as above
+    from .unstarted import MPI  # optional: only processes that join a world need it
 
     if not MPI.Is_initialized():
         in_thread(_initialize(MPI), check)

@@ -13,6 +13,8 @@ length.
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 import selectors
 import socket
@@ -154,6 +156,18 @@ class WireUp:
         else:
             say(cmd=command, rc=-1, msg="unknown")
 
+    def forget_shared_memory(self) -> None:
+        """Remove names of shared memory here that ranks killed inside of ``MPI_Init`` did not come to remove.
+
+        MPICH makes them of the world's name by the hash FNV-1a, and of a number.
+        """
+        value = 0x811C9DC5
+        for byte in self.name.encode():
+            value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
+        for path in glob.glob(f"/dev/shm/mpich_shm_{value:x}_*"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+
     def lose(self, connection: Connection) -> list[Connection]:
         """Forget a user; those who wait in a barrier that cannot end any more."""
         self.users.discard(connection)
@@ -202,6 +216,7 @@ class Server:
                 elif key.data in self.connections:
                     self._serve(key.data, events)
             self._expire()
+        self.wire_up.forget_shared_memory()
 
     def _until_next(self) -> float | None:
         due = min((deadline for deadline, _, _ in self.parked), default=None)
