@@ -252,8 +252,8 @@ def parity(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure latencies, beside PyTorch's where it can be installed; arguments go to tools.bench."""
-    prepare(session, workspace())
+    """Measure latencies, beside PyTorch's where it can be installed: ./dev bench [distributed] [OPTION ...]."""
+    prepare(session, [*workspace((*BASE, "mt-distributed")), "mpi4py", "mpich"])
     session.run_install("python", "-m", "pip", "install", "--quiet", PYTORCH, success_codes=[0, 1])
     session.run("python", "-m", "tools.bench", *session.posargs)
 

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.bench import report  # noqa: E402
+from tools.bench import report, scaling  # noqa: E402
 
 OURS = {"4x4, no gradient/add": 3e-6, "4x4, no gradient/exp": 2e-6, "larger/import": 0.1}
 THEIRS = {"4x4, no gradient/add": 1e-6, "4x4, no gradient/exp": 6e-6, "larger/import": 1.0}
@@ -56,3 +56,17 @@ def test_runs_and_prints_what_is_asked_for(tmp_path):
     seconds = json.loads(output.read_text())["mindtorch"]
     assert sorted(name.partition("/")[2] for name in seconds) == ["add"] * 4 + ["add_scalar"] * 4
     assert all(0 < value < 1 for value in seconds.values())
+
+
+@pytest.mark.parametrize("count", [2, 4, 16])
+@pytest.mark.parametrize(("kind", "simulate"), [("ring", scaling.ring), ("tree", scaling.tree)])
+def test_the_simulation_gives_the_formula_where_ranks_begin_together(count, kind, simulate):
+    expected = scaling.formula(kind, count, 1000, 3e-6, 2e-9)
+    assert simulate([0.0] * count, 1000, 3e-6, 2e-9) == pytest.approx(expected)
+    assert simulate([0.0] * (count - 1) + [5.0], 1000, 3e-6, 2e-9) == pytest.approx(5.0 + expected)
+
+
+def test_the_figures_of_the_simulation_are_fitted_to_two_processes():
+    measured = {f"all_reduce on 2/{n} MB": 1e-5 + n * 2.0**20 * 3e-9 for n in (1, 4, 16)}
+    alpha, beta = scaling.fitted({**measured, "all_reduce on 2/4 B": 1e-5, "all_reduce on 4/4 B": 1.0})
+    assert (alpha, beta) == (1e-5, pytest.approx(3e-9, rel=1e-2))

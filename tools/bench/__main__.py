@@ -3,6 +3,7 @@
 python -m tools.bench                                  PyTorch of this environment, if it is installed
 python -m tools.bench --torch-python VENV/bin/python   PyTorch of another one
 python -m tools.bench --only softmax --rounds 4
+python -m tools.bench distributed                      collectives and data parallel training on several processes
 """
 
 from __future__ import annotations
@@ -61,6 +62,10 @@ def measure(libraries: dict[str, str], only: str, rounds: int, effort: int) -> d
 
 def main() -> None:
     """Measure and print; with ``--check``, fail where a ratio is greater than what is to be reached."""
+    if sys.argv[1:2] == ["distributed"]:
+        from tools.bench import distributed  # lazy: it takes what is here
+
+        return distributed.main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description=__doc__.splitlines()[0])
     parser.add_argument("--torch-python", default=sys.executable, help="an interpreter that has PyTorch")
     parser.add_argument(
@@ -88,6 +93,7 @@ def main() -> None:
         print("\nNot reached yet:", *missed, sep="\n  ")
     if options.check and missed:
         raise SystemExit(1)
+    return None
 
 
 if __name__ == "__main__":

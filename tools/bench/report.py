@@ -17,7 +17,13 @@ REACH = {
     "4x4, no gradient/sum": 1.6,
     **{f"4x4, no gradient/{name}": 1.2 for name in ("view", "transpose", "getitem", "slice")},
     "larger/import": 0.2,
+    **{f"all_reduce on 2/{size}": 0.5 for size in ("4 B", "256 B", "1 KB", "4 KB", "16 KB")},
+    **{f"all_reduce on 2/{size}": 0.9 for size in ("64 KB", "256 KB", "1 MB", "4 MB", "16 MB", "64 MB")},
 }
+
+
+#: Groups whose members are not of a kind, so that they have no mean.
+_APART = ("larger/", "training on")
 
 
 def fastest(runs: Iterable[Seconds]) -> Seconds:
@@ -37,7 +43,7 @@ def geometric_mean(values: list[float]) -> float:
 def _ratios(ours: Seconds, theirs: Seconds) -> dict[str, float]:
     """Ratios by measurement, and the geometric mean of each group of operators."""
     ratios = {name: ours[name] / theirs[name] for name in ours if name in theirs}
-    groups = dict.fromkeys(name.partition("/")[0] for name in ratios if not name.startswith("larger/"))
+    groups = dict.fromkeys(name.partition("/")[0] for name in ratios if not name.startswith(_APART))
     means = {
         group: geometric_mean([r for name, r in ratios.items() if name.startswith(f"{group}/")]) for group in groups
     }

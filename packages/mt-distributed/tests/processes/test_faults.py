@@ -240,7 +240,7 @@ def test_random_kills(processes, left, kills, body, part, tmp_path):
             processes.wait_for(victim, "begun", or_end=True)
             time.sleep(chance.uniform(0.0, 0.5))
         processes.kill(victim)
-        for one in processes.end(60):
+        for one in processes.end(180):
             if one.rank != victim:
                 assert one.status in (1, 3), (round_, one)
                 assert re.search(rf"ranks? (\d, )*{victim}(, \d)* (did not come|\(process \d+ on )", one.said), (
