@@ -37,7 +37,7 @@ class _Symbolic:
     def __init__(self, node: Any) -> None:
         self.node = node
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         # `isinstance` asks for it where the type itself is not the one asked for.
         return type(self) if class_asked is None else class_asked(type(self))
