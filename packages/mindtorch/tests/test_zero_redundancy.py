@@ -18,7 +18,7 @@ from mt_distributed.testing import run_threads
 # One draw for all runs: optimizers that divide by the size of a gradient make much of rounding in a tiny one.
 torch.manual_seed(0)
 #: Threads copy it: they share the generator that would initialize their own.
-NETWORK = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 4), nn.GELU(), nn.Linear(4, 2))
+NETWORK = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 4), nn.GELU(), nn.Linear(4, 2)).double()
 
 
 def _network() -> nn.Module:
@@ -30,7 +30,7 @@ def _groups(model: nn.Module) -> list[dict[str, Any]]:
     return [{"params": parameters[:3]}, {"params": parameters[3:], "lr": 0.05, "weight_decay": 0.1}]
 
 
-X, Y = torch.randn(12, 3), torch.arange(12) % 2
+X, Y = torch.randn(12, 3, dtype=torch.float64), torch.arange(12) % 2
 OPTIMIZERS = [
     (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9}),
     (torch.optim.AdamW, {"lr": 0.01}),
