@@ -126,7 +126,9 @@ def test_kernels_at_keys_of_layers(lib: Any) -> None:
     lib.impl("keyed", above, "ADInplaceOrView")
     lib.impl("keyed", lambda x: called.append("CPU") or x * 2, "CPU")
     lib.impl("keyed", lambda x: called.append("Conjugate") or x.resolve_conj() * 10, "Conjugate")
-    lib.impl("keyed", lambda x: called.append("SparseCPU"), "SparseCPU")
+    lib.impl("keyed", lambda x: called.append("QuantizedCPU"), "QuantizedCPU")
+    with pytest.raises(NotImplementedError, match="SparseCPU"):
+        lib.impl("keyed", lambda x: called.append("SparseCPU"), "SparseCPU")
     keyed = torch.ops.library_transforms.keyed
     assert torch.equal(keyed(X), X * 2) and called == ["ADInplaceOrView", "CPU"]
     called.clear()

@@ -1,8 +1,13 @@
-"""``torch._utils``: the functions that PyTorch's pickles call to make tensors and parameters."""
+"""``torch._utils``: what PyTorch's pickles call to make tensors and parameters, and small tools that libraries use.
+
+Several tensors as one and back, the numbers of devices, names of what is looked up.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import mindtorch as torch  # PyTorch's pickles call memory formats ``torch._utils torch.channels_last``
@@ -32,3 +37,165 @@ def render_call(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     with printoptions(threshold=0, edgeitems=0):
         written = [repr(value) for value in args] + [f"{key}={value!r}" for key, value in kwargs.items()]
     return f"{torch.overrides.resolve_name(fn) or fn}({', '.join(written)})"
+
+
+# Several tensors as one
+
+
+def _flatten_dense_tensors(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
+    """The elements of several tensors of one dtype, one after the other: (sum of their counts,).
+
+    Raises
+    ------
+    ValueError
+        For no tensors.
+    """
+    return torch.cat([tensor.reshape(-1) for tensor in tensors])
+
+
+def _unflatten_dense_tensors(flat: torch.Tensor, tensors: Iterable[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """Views of `flat` in the shapes of the tensors that it was made of."""
+    made, begin = [], 0
+    for tensor in tensors:
+        count = tensor.numel()
+        made.append(flat[begin : begin + count].view(tensor.shape) if count else flat.new_zeros(tensor.shape))
+        begin += count
+    return tuple(made)
+
+
+def _take_tensors(tensors: Iterable[torch.Tensor], size_limit: int) -> Iterator[list[torch.Tensor]]:
+    """Lists of tensors of one type, each of at most `size_limit` bytes unless one tensor is larger, in their order.
+
+    What is left over of a type comes at the end.
+    """
+    waiting: dict[str, tuple[list[torch.Tensor], int]] = {}
+    for tensor in tensors:
+        kind, nbytes = tensor.type(), tensor.numel() * tensor.element_size()
+        held, size = waiting.get(kind, ([], 0))
+        if held and size + nbytes > size_limit:
+            yield held
+            held, size = [], 0
+        waiting[kind] = ([*held, tensor], size + nbytes)
+    for held, _ in waiting.values():
+        if held:
+            yield held
+
+
+def _reorder_tensors_as(
+    tensors: Iterable[torch.Tensor], ordered_tensors: Iterable[torch.Tensor]
+) -> tuple[torch.Tensor, ...]:
+    """The tensors, those of each type in their order, in the order of types of others."""
+    kinds: dict[str, list[torch.Tensor]] = {}
+    for tensor in tensors:
+        kinds.setdefault(tensor.type(), []).append(tensor)
+    heads = {kind: iter(held) for kind, held in kinds.items()}
+    return tuple([next(heads[tensor.type()]) for tensor in ordered_tensors])
+
+
+# Devices
+
+
+def _get_available_device_type() -> str | None:
+    """The type of the accelerator that is there; None for none."""
+    found = torch.accelerator.current_accelerator(check_available=True)
+    return None if found is None else found.type
+
+
+def _get_device_module(device_type: str) -> ModuleType:
+    """``torch.<device type>``.
+
+    Raises
+    ------
+    RuntimeError
+        For a type without one.
+    """
+    module = getattr(torch, device_type, None)
+    if module is None:
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'."
+        )
+    return module  # type: ignore[no-any-return]
+
+
+def _asked_of_device(function: Callable[[Any], Any]) -> Any:
+    """What the module of the accelerator says; None where there is no accelerator."""
+    kind = _get_available_device_type()
+    return None if kind is None else function(_get_device_module(kind))
+
+
+def _get_all_device_indices() -> list[int] | None:
+    """The numbers of all accelerators; None where there are none."""
+    return _asked_of_device(lambda module: list(range(module.device_count())))  # type: ignore[no-any-return]
+
+
+def _get_devices_properties(device_ids: Iterable[int]) -> list[Any]:
+    """The properties of accelerators by number."""
+    return [_asked_of_device(lambda module, i=i: module.get_device_properties(i)) for i in device_ids]
+
+
+def get_current_device_index() -> int:
+    """The number of the current accelerator; -1 where there is none."""
+    index = _asked_of_device(lambda module: module.current_device())
+    return -1 if index is None else index
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int | None:
+    """The number of a device.
+
+    Parameters
+    ----------
+    optional
+        Take a device without number, and None, for the current one.
+    allow_cpu
+        Take the CPU, whose number is -1.
+
+    Raises
+    ------
+    ValueError
+        For what names no device with a number.
+    """
+    given = torch.device(device) if isinstance(device, str) else device
+    index = given if isinstance(given, int) else None
+    if isinstance(given, torch.device):
+        if given.type == "cpu" and not allow_cpu:
+            raise ValueError(f"Expected a non cpu device, but got: {given}")
+        index = -1 if given.type == "cpu" else given.index
+    if index is not None:
+        return index
+    if not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    return _asked_of_device(lambda module: module.current_device())  # type: ignore[no-any-return]
+
+
+# Names
+
+
+def _import_dotted_name(name: str) -> Any:
+    """What a name like ``"torch.nn.Linear"`` means."""
+    first, *rest = name.split(".")
+    found: Any = importlib.import_module(first)
+    for part in rest:
+        found = getattr(found, part)
+    return found
+
+
+def _dummy_type(name: str) -> type:
+    """A class of a name that cannot be instantiated: it stands for one of a part that is not there."""
+
+    def refuse(cls: type, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"Tried to instantiate dummy base class {name}")
+
+    return type(name, (), {"__new__": refuse, "__module__": "torch._utils"})
+
+
+class _ClassProperty:
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self.function.__get__(instance, owner)()
+
+
+def classproperty(func: Any) -> _ClassProperty:
+    """A property of a class itself."""
+    return _ClassProperty(func if isinstance(func, (classmethod, staticmethod)) else classmethod(func))

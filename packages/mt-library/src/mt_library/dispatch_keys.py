@@ -71,7 +71,7 @@ _KEYS_WITHOUT_SLOT = frozenset(
 _OF_NO_TENSOR = frozenset(
     name
     for name in _KEYS_WITHOUT_SLOT
-    if name.startswith(("Sparse", "Quantized", "NestedTensor"))
+    if name.startswith(("Quantized", "NestedTensor"))
     or name
     in "AutogradNestedTensor AutogradOther AutogradPrivateUse2 AutogradPrivateUse3 PrivateUse2 PrivateUse3 "
     "BatchedNestedTensor CompositeImplicitAutogradNestedTensor DeferredInit FPGA Metal MkldnnCPU "

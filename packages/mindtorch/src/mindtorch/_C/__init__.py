@@ -13,8 +13,12 @@ from mt_core.autograd_state import is_grad_enabled as is_grad_enabled
 from mt_core.autograd_state import set_grad_enabled as _switch_grad
 from mt_core.block import block_of
 from mt_core.determinism import DETERMINISM
+from mt_core.devices import device as device
 from mt_core.dispatch.view_steps import tracking
+from mt_core.dtypes import dtype as dtype
 from mt_core.errors import LinAlgError as _LinAlgError
+from mt_core.formats import layout as layout
+from mt_core.formats import memory_format as memory_format
 from mt_core.overrides import pop_mode, push_mode
 from mt_core.overriding import DisableTorchFunction as DisableTorchFunction
 from mt_core.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
@@ -26,6 +30,7 @@ from mt_core.plugins.runtime_access import RENAMED
 from mt_core.python_dispatch import pop_dispatch_mode as _pop_torch_dispatch_stack
 from mt_core.python_dispatch import push_dispatch_mode as _push_on_torch_dispatch_stack
 from mt_core.random.generator import Generator as Generator
+from mt_core.size import Size as Size
 from mt_core.state import settle, tls
 from mt_core.storage import StorageBase as StorageBase
 from mt_core.tensor import Tensor as TensorBase
@@ -104,6 +109,19 @@ __all__ = [
     "_push_on_torch_function_stack",
     "_set_grad_enabled",
 ]
+
+
+_TensorBase = TensorBase
+
+
+def _is_alias_of(this: TensorBase, that: TensorBase) -> bool:
+    """Whether two tensors lie on one storage."""
+    return block_of(this) is block_of(that)
+
+
+def _get_default_device() -> str:
+    """The default device as text."""
+    return str(tls.default_device or "cpu")
 
 
 def _storage_id(tensor: Any) -> int:
