@@ -238,3 +238,21 @@ def test_a_composite_whose_result_does_not_fit_is_not_written_in_place() -> None
     finally:
         library._destroy()
     assert torch.ones(2, 2).renorm_(2, 0, 1.0).shape == (2, 2)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (2, 4, 3)])
+def test_what_stands_for_an_operator_makes_way_for_a_kernel_of_it(shape: tuple[int, ...]) -> None:
+    """A linear layer is one operator of the core's; PyTorch makes it of `addmm`, whose kernel counts."""
+    layer, x = torch.nn.Linear(3, 2), torch.ones(shape)
+    before = layer(x)
+    library = torch.library.Library("aten", "IMPL")
+    try:
+        library.impl("addmm", lambda self, a, b, *, beta=1, alpha=1: torch.full((a.shape[0], b.shape[1]), 7.0), "CPU")
+        assert (layer(x) == 7).all()
+        with torch.no_grad():
+            assert (layer(x) == 7).all()
+        layer(x).sum().backward()
+        assert layer.weight.grad.shape == (2, 3)
+    finally:
+        library._destroy()
+    assert torch.equal(layer(x), before)

@@ -56,6 +56,7 @@ from .registry import (
     FALLBACKS,
     INTERCEPTORS,
     KERNELS,
+    STANDING_FOR,
     Composite,
     Overload,
     Resolver,
@@ -196,6 +197,9 @@ def _written_outside_inference() -> RuntimeError:
 
 
 def _resolve(overload: Overload, call_keys: int) -> Callee:
+    stands_for = STANDING_FOR.get(overload.name)
+    if stands_for is not None and any(stands_for in table for table in INTERCEPTORS.values()):
+        return composite_of(overload).function  # type: ignore[union-attr]
     effective = effective_keys(call_keys)
     keys = effective & ~FLAGS & _ONE_BIT
     while keys:

@@ -370,6 +370,10 @@ def register_fallback(key: int, build: Callable[[Overload, int], Callable[..., A
     forget_all()
 
 
+#: Operators of the core's own -> the one of PyTorch's that each stands for: where that is intercepted, it is called.
+STANDING_FOR = {"_linear_of_rows": "addmm"}
+
+
 def register_interceptor(key: int, name: str, build: Callable[[int], Callable[..., Any] | None] | None) -> None:
     """Enter what intercepts an operator at a dispatch key, before its layer or kernels; None takes it away.
 
@@ -385,7 +389,8 @@ def register_interceptor(key: int, name: str, build: Callable[[int], Callable[..
         table.pop(name, None)
     else:
         table[name] = build
-    _forget(name)
+    for forgotten in (name, *(own for own, stood_for in STANDING_FOR.items() if stood_for == name)):
+        _forget(forgotten)
     if overrides_built_in(key) != before:
         forget_all()  # fused forms serve, or no longer serve
 
