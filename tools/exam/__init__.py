@@ -13,7 +13,7 @@ from mt_core.testing.altered import Differences, StoredCalls, check_altered, has
 from mt_core.testing.exam import APPLIES
 from mt_core.testing.gaps import Gaps, merge_gaps
 from mt_core.testing.proofs import NAMES, Proof, registered_proof
-from mt_core.testing.sample import declared_operators
+from mt_core.testing.sample import examined_operators
 
 __all__ = ["Check", "Exams", "make_exams"]
 
@@ -57,7 +57,7 @@ class Exams(NamedTuple):
     def _recordings(self, wanted: set[str] | None) -> Iterator[Check]:
         """What requires grad, where PyTorch's answers are stored."""
         reference, gaps = self.results.reference, self.results.gaps
-        for overload in declared_operators():
+        for overload in examined_operators():
             if overload.declaration.form == "functional" and (wanted is None or overload.name in wanted):
                 reason = gaps.get("recording", {}).get(overload.name, "")
                 yield Check(
@@ -74,7 +74,7 @@ def _stored_calls() -> tuple[StoredCalls, Differences]:
 def _altered_calls(wanted: set[str] | None) -> Iterator[Check]:
     """Calls with one argument altered, where PyTorch's answers are stored."""
     stored, known = _stored_calls()
-    for overload in declared_operators():
+    for overload in examined_operators():
         if has_altered_calls(overload) and (wanted is None or overload.name in wanted):
             yield Check("altered calls", overload.name, partial(check_altered, overload.name, stored, known))
 

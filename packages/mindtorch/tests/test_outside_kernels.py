@@ -15,10 +15,10 @@ from mt_core.dispatch.lookup import composite_of, kernels_of
 from mt_core.dispatch.registry import PACKETS, Overload, find_overload, forget_all, register_kernel, unregister_kernel
 from mt_core.keys import CPU
 from mt_core.testing.arguments import Arguments
-from mt_core.testing.sample import Sample, TensorMaker, declared_operators, sample_functions
+from mt_core.testing.sample import Sample, TensorMaker, examined_operators, sample_functions
 
 #: What tells a number of a tensor, and not of its elements, has no result that a kernel could be given.
-OPERATORS = [o.name for o in declared_operators() if [r.type for r in o.schema.returns] != ["int"]]
+OPERATORS = [o.name for o in examined_operators() if [r.type for r in o.schema.returns] != ["int"]]
 
 
 #: Python's own word for these calls another operator: ``split`` of sizes is ``split_with_sizes``, and ``x.where`` takes

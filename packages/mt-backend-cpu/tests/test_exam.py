@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mt_core.testing import BackendExam, StoredReference, declared_operators, read_gaps
+from mt_core.testing import BackendExam, StoredReference, examined_operators, read_gaps
 
 FOLDER = Path(__file__).parent
 
@@ -28,5 +28,5 @@ def test_recording(recording_operator: str) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "recording_operator" in metafunc.fixturenames:
-        names = [o.name for o in declared_operators() if o.declaration.form == "functional"]
+        names = [o.name for o in examined_operators() if o.declaration.form == "functional"]
         metafunc.parametrize("recording_operator", names)

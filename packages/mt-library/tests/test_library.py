@@ -271,8 +271,12 @@ def test_functions_by_name(lib):
     ops.lib_tests.named(x).backward()
     assert x.grad.item() == 5
     assert library.get_kernel("lib_tests::named", "CPU").call_boxed(None, mt.zeros(1)).item() == 2
-    with pytest.raises(RuntimeError, match="no kernel for CUDA for lib_tests::named"):
-        library.get_kernel("lib_tests::named", "CUDA")
+    on_other_devices = library.get_kernel("lib_tests::named", "CUDA")
+    assert on_other_devices.call_boxed(None, mt.zeros(1)).item() == 1, "that of all devices"
+    library.define("lib_tests::on_cpu", "(Tensor x) -> Tensor", lib=lib)
+    library.impl("lib_tests::on_cpu", "cpu", lambda x: x + 1, lib=lib)
+    with pytest.raises(RuntimeError, match="no kernel for CUDA for lib_tests::on_cpu"):
+        library.get_kernel("lib_tests::on_cpu", "CUDA")
 
 
 def test_decorators_of_a_library(lib):

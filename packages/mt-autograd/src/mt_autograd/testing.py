@@ -32,8 +32,8 @@ from mt_core.testing.sample import (
     Sample,
     constant_results_of,
     constants_of,
-    declared_operators,
     domain_of,
+    examined_operators,
     has_values,
     public_results,
     start_streams,
@@ -300,7 +300,7 @@ class DerivativeExam:
 
     def operators(self) -> list[str]:
         """The operators of which a sample is chosen; whether it is differentiable is seen when it runs."""
-        functional = [o for o in declared_operators() if o.declaration.form == "functional"]
+        functional = [o for o in examined_operators() if o.declaration.form == "functional"]
         return [o.name for o in functional if any(self._is_chosen(o, s) for s in samples_on(o, "cpu", precise=True))]
 
     def _is_chosen(self, overload: Overload, sample: Sample) -> bool:

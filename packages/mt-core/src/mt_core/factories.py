@@ -24,7 +24,7 @@ def check_options(requested: layout | None, pin_memory: bool | None) -> None:
     NotImplementedError
     """
     if requested is not None and requested is not strided:
-        raise NotImplementedError(f"tensors of layout {requested!r} are not supported by this function")
+        raise NotImplementedError(f"tensors of layout {requested!r} are not supported: here only torch.strided is")
     if pin_memory:
         raise NotImplementedError(
             "pin_memory=True is for factories as Python functions: call Tensor.pin_memory() instead"

@@ -10,7 +10,7 @@ from ..api import _functions as ops
 from ..construct import tensor
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
-from ..hollow import has_elements
+from ..hollow import is_hollow
 
 _NONE, _MEAN, _SUM = range(3)
 
@@ -114,8 +114,11 @@ def _check_targets(targets: Any, target_lengths: Any, batch: int, where: str) ->
 
 
 def _padded_targets(targets: Any, target_lengths: Any) -> list[list[int]]:
-    """The class indices of each sample; where there are no elements, any."""
-    if not has_elements(targets):
+    """The class indices of each sample; on the meta device, where none are read, any.
+
+    Fake tensors refuse: a graph that is recorded of them would hold these.
+    """
+    if targets.is_meta and not is_hollow(targets):
         return [[0] * length for length in target_lengths]
     if targets.dim() == 2:
         return [row[:length] for row, length in zip(targets.long().tolist(), target_lengths)]

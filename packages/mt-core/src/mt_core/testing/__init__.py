@@ -18,5 +18,6 @@ from .oracle import StoredReference as StoredReference
 from .sample import Sample as Sample
 from .sample import TensorMaker as TensorMaker
 from .sample import declared_operators as declared_operators
+from .sample import examined_operators as examined_operators
 from .sample import samples as samples
 from .slots import empty_slots as empty_slots

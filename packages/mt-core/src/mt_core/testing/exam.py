@@ -28,7 +28,7 @@ from .oracle import DeviceReference, Outcome, Reference, assert_agrees, assert_s
 from .sample import (
     Sample,
     TensorMaker,
-    declared_operators,
+    examined_operators,
     has_values,
     is_random,
     reads_memory,
@@ -74,7 +74,7 @@ class BackendExam:
     def operators(self, check: str) -> list[str]:
         """The operators that a check is made of; a subclass may take some of them."""
         applies = APPLIES[check]
-        return [o.name for o in declared_operators() if applies(o)] if self._has(check) else []
+        return [o.name for o in examined_operators() if applies(o)] if self._has(check) else []
 
     def _has(self, check: str) -> bool:
         """The CPU is one device without an index: nothing can be on another."""

@@ -36,6 +36,7 @@ __all__ = [
     "constants",
     "constants_of",
     "declared_operators",
+    "examined_operators",
     "depends_on_strides",
     "domain",
     "domain_of",
@@ -460,3 +461,8 @@ def declared_operators() -> list[Overload]:
             importlib.import_module(f"{declarations.__name__}.{module.name}")
     # A name with a namespace is of a library, or of what tensor classes are asked for.
     return [find_overload(name) for name in sorted(DECLARATIONS) if "::" not in name]
+
+
+def examined_operators() -> list[Overload]:
+    """Those of `declared_operators` that ordinary tensors are handed to: samples are no sparse tensors."""
+    return [overload for overload in declared_operators() if overload.family != "sparse"]

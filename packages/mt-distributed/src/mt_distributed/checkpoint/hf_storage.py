@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..refusing import refused_class
+from .. import refusing as _refusing
 
 __all__ = ["HuggingFaceStorageReader", "HuggingFaceStorageWriter"]
 
 _HOME = "torch.distributed.checkpoint.hf_storage"
 _REMEDY = "The package safetensors reads and writes these files on one rank."
 
-HuggingFaceStorageReader = refused_class(_HOME, "HuggingFaceStorageReader", _REMEDY)
-HuggingFaceStorageWriter = refused_class(_HOME, "HuggingFaceStorageWriter", _REMEDY)
+HuggingFaceStorageReader = _refusing.refused_class(_HOME, "HuggingFaceStorageReader", _REMEDY)
+HuggingFaceStorageWriter = _refusing.refused_class(_HOME, "HuggingFaceStorageWriter", _REMEDY)

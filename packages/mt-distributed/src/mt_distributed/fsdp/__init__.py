@@ -6,7 +6,7 @@ reducing; `sharded_parameter`: one parameter; `policies`: dtypes.
 
 from __future__ import annotations
 
-from ..refusing import refused_class
+from .. import refusing as _refusing
 from .fully_shard import FSDPModule, UnshardHandle, fully_shard, register_fsdp_forward_method
 from .policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 
@@ -21,4 +21,6 @@ __all__ = [
     "register_fsdp_forward_method",
 ]
 
-FullyShardedDataParallel = refused_class("torch.distributed.fsdp", "FullyShardedDataParallel", "fully_shard is.")
+FullyShardedDataParallel = _refusing.refused_class(
+    "torch.distributed.fsdp", "FullyShardedDataParallel", "fully_shard is."
+)
