@@ -130,7 +130,8 @@ def _get_all_device_indices() -> list[int] | None:
 
 def _get_devices_properties(device_ids: Iterable[int]) -> list[Any]:
     """The properties of accelerators by number."""
-    return [_asked_of_device(lambda module, i=i: module.get_device_properties(i)) for i in device_ids]
+    kind = _get_available_device_type()
+    return [None if kind is None else _get_device_module(kind).get_device_properties(i) for i in device_ids]
 
 
 def get_current_device_index() -> int:
