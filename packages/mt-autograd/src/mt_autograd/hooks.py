@@ -12,6 +12,7 @@ from mt_core.formats import contiguous_format
 from mt_core.hooks import RemovableHandle
 from mt_core.tensor import Tensor
 
+from .hook_answers import checked, name_of
 from .node import AccumulateGrad, Node, accumulator_of
 
 __all__ = [
@@ -89,7 +90,7 @@ def _replaced(hooks: Iterable[Callable[..., Any]], grad: Any) -> Any:
     for hook in list(hooks):
         result = hook(grad)
         if result is not None:
-            grad = _checked(result, grad, hook)
+            grad = checked(result, grad, hook)
     return grad
 
 
@@ -134,26 +135,10 @@ def _checked_all(values: Any, present: Sequence[Any], hook: Callable[..., Any]) 
         values = (values,)
     if len(values) != len(present):
         raise RuntimeError(
-            f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(values)}, but expected "
+            f"hook '{name_of(hook)}' has returned an incorrect number of values (got {len(values)}, but expected "
             f"{len(present)})"
         )
     return [
-        value if value is None or old is None else _checked(value, old, hook)
+        value if value is None or old is None else checked(value, old, hook)
         for value, old in zip(values, present, strict=True)
     ]
-
-
-def _checked(value: Any, old: Any, hook: Callable[..., Any]) -> Any:
-    if not isinstance(value, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(value).__name__}'")
-    if old is None:
-        raise RuntimeError("can't replace a None gradient with a non-None value")
-    if value.type() != old.type():
-        raise RuntimeError(f"hook '{_name(hook)}' has changed the type of value (was {old.type()} got {value.type()})")
-    if value.shape != old.shape:
-        raise RuntimeError(f"hook '{_name(hook)}' has changed the size of value")
-    return value
-
-
-def _name(hook: Callable[..., Any]) -> str:
-    return getattr(hook, "__name__", None) or type(hook).__name__

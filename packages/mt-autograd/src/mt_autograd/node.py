@@ -24,6 +24,7 @@ from mt_core.size import Size
 from mt_core.state import unqueued
 
 from .accumulation import accumulate
+from .hook_answers import checked
 
 __all__ = [
     "AccumulateGrad",
@@ -338,7 +339,7 @@ class AccumulateGrad(Node):
         registry = variable._autograd.post_accumulate_grad_hooks
         if registry and grads[0] is not None:
             for hook in list(registry.values()):
-                _refuse_answer(hook(variable))
+                _refuse_answer(hook(variable), variable, hook)
         return ()
 
     def tensor_hooks(self, output_nr: int) -> OrderedDict[int, Any]:
@@ -348,13 +349,10 @@ class AccumulateGrad(Node):
         return state.hooks  # type: ignore[no-any-return]
 
 
-def _refuse_answer(answer: Any) -> None:
-    """Refuse what a hook returns that is called when a gradient has been accumulated: there is no use for it."""
-    if answer is None:
-        return
-    if hasattr(answer, "_autograd"):
+def _refuse_answer(answer: Any, variable: Any, hook: Callable[..., Any]) -> None:
+    """Refuse another tensor than the variable from a hook that is called when its gradient has been accumulated."""
+    if answer is not None and checked(answer, variable, hook) is not variable:
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-    raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
 
 
 class _SwappedAccumulateGrad(AccumulateGrad):
