@@ -1,4 +1,4 @@
-"""Records ``placements.json``: what PyTorch's Gloo gives for ``placement_programs.py`` on two ranks. Run with PyTorch."""
+"""Records ``placements.json``: what PyTorch's Gloo gives for ``placement_programs.py`` on two ranks."""
 
 import json
 import os
