@@ -85,14 +85,7 @@ def main() -> None:
     else:
         print("PyTorch is not installed here: mindtorch's own figures alone", file=sys.stderr)
     found = measure(libraries, options.only, options.rounds, options.effort)
-    print(report.table(found["mindtorch"], found.get("torch", {})))
-    if options.json is not None:
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    missed = report.missed(found["mindtorch"], found.get("torch", {}))
-    if missed:
-        print("\nNot reached yet:", *missed, sep="\n  ")
-    if options.check and missed:
-        raise SystemExit(1)
+    report.conclude(found, options.json, options.check)
     return None
 
 

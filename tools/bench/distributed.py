@@ -71,11 +71,4 @@ def main(arguments: list[str]) -> None:
             print(f"round {number + 1} of {options.rounds}: {module}", file=sys.stderr)
             runs[module].append(run(interpreter, module, options.processes, options.effort))
     found = {module: report.fastest(several) for module, several in runs.items()}
-    print(report.table(found["mindtorch"], found.get("torch", {})))
-    if options.json is not None:
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    missed = report.missed(found["mindtorch"], found.get("torch", {}))
-    if missed:
-        print("\nNot reached yet:", *missed, sep="\n  ")
-    if options.check and missed:
-        raise SystemExit(1)
+    report.conclude(found, options.json, options.check)

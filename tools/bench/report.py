@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
-__all__ = ["fastest", "missed", "table"]
+__all__ = ["conclude", "fastest", "missed", "table"]
 
 Seconds = dict[str, float]
 
@@ -90,3 +92,22 @@ def _row(
     other = show(theirs[name]) if name in theirs else "-"
     ratio = f"{ratios[name]:.2f}" if name in ratios else "-"
     return f"  {label:<30}{show(ours[name]):>12}{other:>12}{ratio:>8}{_reach(name):>8}"
+
+
+def conclude(found: dict[str, dict[str, float]], to: Path | None, check: bool) -> None:
+    """Print what was found and what is missed, and keep the seconds in a file.
+
+    Raises
+    ------
+    SystemExit
+        Where something is missed, if that is to be checked.
+    """
+    ours, theirs = found["mindtorch"], found.get("torch", {})
+    print(table(ours, theirs))
+    if to is not None:
+        to.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    late = missed(ours, theirs)
+    if late:
+        print("\nNot reached yet:", *late, sep="\n  ")
+        if check:
+            raise SystemExit(1)

@@ -124,6 +124,33 @@ def test_gradients_of_values_are_those_of_the_elements(s: Any, name: str) -> Non
     torch.testing.assert_close(values.grad, dense.grad[tuple(s._indices())])
 
 
+@given(_sparse(), st.sampled_from(["add", "mul", "by dense", "product", "by dense matrix", "transposed", "scaled"]))
+@settings(max_examples=60, deadline=None)
+def test_second_derivatives_are_those_of_the_elements(s: Any, name: str) -> None:
+    """PyTorch's gradients of values have no history; these are right, or refuse."""
+    d = torch.arange(12.0, dtype=torch.float64).reshape(4, 3) - 5
+    s = s.coalesce()
+
+    def twice(leaf: Any, tensor: Any) -> Any:
+        out = _dense(_BOTH[name](tensor, tensor, d))
+        (first,) = torch.autograd.grad((out**3).sum(), leaf, create_graph=True)
+        return torch.autograd.grad((first**2).sum(), leaf)[0]
+
+    values, dense = s.values().clone().requires_grad_(), s.to_dense().requires_grad_()
+    # Elements that the sparse tensor does not have stay zero: they are no variables of the dense one either.
+    mask = torch.zeros_like(dense).index_put(tuple(s.indices()), torch.ones_like(values.detach()))
+    found = twice(values, torch.sparse_coo_tensor(s.indices(), values, s.shape))
+    torch.testing.assert_close(found, twice(dense, dense * mask)[tuple(s.indices())])
+
+
+def test_what_has_no_second_derivative_says_so() -> None:
+    values = torch.arange(1.0, 5.0, requires_grad=True)
+    rows = torch.sparse_csr_tensor([0, 2, 4], [0, 1, 0, 1], values, (2, 2))
+    (grad,) = torch.autograd.grad(torch.sparse.mm(rows, torch.eye(2) + 1, "amax").sum(), values, create_graph=True)
+    with pytest.raises(RuntimeError, match="derivative for aten::_sparse_mm_reduce_impl_backward is not implemented"):
+        grad.sum().backward()
+
+
 def test_indices_outside_are_refused_where_pytorch_reads_other_memory() -> None:
     wrong = torch.sparse_coo_tensor([[0, 7]], [1.0, 2.0], (3,))
     with pytest.raises(RuntimeError, match="size is 3 but found index 7"):

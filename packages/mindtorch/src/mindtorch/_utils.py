@@ -75,7 +75,8 @@ def _take_tensors(tensors: Iterable[torch.Tensor], size_limit: int) -> Iterator[
         if held and size + nbytes > size_limit:
             yield held
             held, size = [], 0
-        waiting[kind] = ([*held, tensor], size + nbytes)
+        held.append(tensor)
+        waiting[kind] = (held, size + nbytes)
     for held, _ in waiting.values():
         if held:
             yield held

@@ -82,9 +82,8 @@ class CastMembers:
         """The type's name (``torch.FloatTensor``), or the tensor converted to a dtype or type name."""
         if dtype is None:
             where = "" if self.device.type == "cpu" else f"{self.device.type}."
-            where += (
-                "sparse." if self._keys & SPARSE and self.is_sparse else "sparse_csr." if self._keys & SPARSE else ""
-            )
+            if self._keys & SPARSE:
+                where += "sparse." if self.is_sparse else "sparse_csr."
             return f"torch.{where}{scalar_type_name(self._dtype)}Tensor"
         d, place = _dtype_of_type(dtype)
         if place is None:

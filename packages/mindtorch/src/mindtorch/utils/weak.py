@@ -15,58 +15,56 @@ from mt_core.tensor import Tensor
 __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary"]
 
 
-class WeakIdRef(ref[Any]):
-    """A weak reference that is equal to another one of the same object, and hashed by its identity.
-
-    Once the object is gone, it equals nothing but itself.
-    """
+class _KeptHash(ref[Any]):
+    """A weak reference with a hash that outlives its object; once that is gone, it equals nothing but itself."""
 
     __slots__ = ("_id",)
+    _id: int
 
-    def __new__(cls, key: Any, callback: Callable[[Any], Any] | None = None) -> WeakIdRef:
+    def __new__(cls, key: Any, callback: Callable[[Any], Any] | None = None) -> _KeptHash:
         return super().__new__(cls, key, callback)
+
+    def __hash__(self) -> int:
+        return self._id
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        own = self()
+        return own is not None and isinstance(other, ref) and self._are_alike(own, other())
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # that of the base class compares the objects
+
+    @staticmethod
+    def _are_alike(own: Any, other: Any) -> bool:
+        raise NotImplementedError
+
+
+class WeakIdRef(_KeptHash):
+    """A weak reference that is equal to another one of the same object, and hashed by its identity."""
+
+    __slots__ = ()
 
     def __init__(self, key: Any, callback: Callable[[Any], Any] | None = None) -> None:
         self._id = id(key)
 
-    def __hash__(self) -> int:
-        return self._id
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        own = self()
-        return own is not None and isinstance(other, ref) and own is other()
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other  # that of the base class compares the objects
+    @staticmethod
+    def _are_alike(own: Any, other: Any) -> bool:
+        return own is other
 
 
-class _WeakHashRef(ref[Any]):
-    """A weak reference with the hash of its object, which it keeps; equal to those of objects that are equal to it.
+class _WeakHashRef(_KeptHash):
+    """A weak reference with the hash of its object, equal to those of objects that are equal to it."""
 
-    Once the object is gone, it equals nothing but itself.
-    """
-
-    __slots__ = ("_id",)
-
-    def __new__(cls, key: Any, callback: Callable[[Any], Any] | None = None) -> _WeakHashRef:
-        return super().__new__(cls, key, callback)
+    __slots__ = ()
 
     def __init__(self, key: Any, callback: Callable[[Any], Any] | None = None) -> None:
         self._id = hash(key)
 
-    def __hash__(self) -> int:
-        return self._id
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        own = self()
-        return own is not None and isinstance(other, ref) and bool(own == other())
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other  # that of the base class compares the objects
+    @staticmethod
+    def _are_alike(own: Any, other: Any) -> bool:
+        return bool(own == other)
 
 
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):

@@ -4,30 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
-from mt_core.api import _functions as ops
-from mt_core.decomp import _compressed
-from mt_core.decomp.sparse_products import matrix_parts
 from mt_core.dispatch.registry import find_overload
-from mt_core.sparse.tensors import is_sparse
+from mt_core.sparse.tensors import is_coo, is_sparse
 
 from ..rules import derivative, joint_derivative, non_differentiable
+from ._refused import refused_operator
+
+
+def _dense(grad: Any) -> Any:
+    return grad.to_dense() if is_sparse(grad) else grad
+
+
+def _masked(grad: Any, like: Any) -> Any:
+    """The gradient at the indices of a tensor, of which nothing else counts."""
+    mask = like.detach()
+    return grad.sparse_mask(mask.coalesce() if is_coo(mask) else mask)
 
 
 def _of_values(grad: Any, indices: Any, sparse_dim: int) -> Any:
     """The gradient at the indices, whether it is sparse or not."""
-    if is_sparse(grad):
+    if is_sparse(grad) and not grad.requires_grad:
         size = list(grad.shape)
         zeros = grad._array.values.new_zeros((indices.shape[1], *size[sparse_dim:]))
         mask = find_overload("_sparse_coo_tensor_unsafe").call(indices, zeros, size, None, None, None, None, False)
         return grad.sparse_mask(mask)._values()
-    return grad[tuple(indices)] if sparse_dim else grad.unsqueeze(0).expand(indices.shape[1], *grad.shape)
+    whole = _dense(grad)  # one with a history keeps it
+    return whole[tuple(indices)] if sparse_dim else whole.unsqueeze(0).expand(indices.shape[1], *whole.shape)
 
 
 derivative("_sparse_coo_tensor_with_dims_and_tensors", values=_of_values)
 
 
 def _of_compressed_values(grad: Any, result: Any, values_spec: Any) -> Any:
-    picked = grad.sparse_mask(result) if not is_sparse(grad) or grad.layout is not result.layout else grad
+    picked = grad if is_sparse(grad) and grad.layout is result.layout else _masked(grad, result)
     return picked.values().reshape(values_spec.shape)
 
 
@@ -37,10 +46,12 @@ derivative("_sparse_compressed_tensor_unsafe", values=_of_compressed_values)
 def _to_values(grad: Any, self: Any) -> Any:
     """The gradient of the values as that of the whole, at its indices."""
     array = self._array
-    if not hasattr(array, "indices"):
-        return _compressed.with_values(array, grad.detach() if not grad.requires_grad else grad)
-    return find_overload("_sparse_coo_tensor_unsafe").call(
-        array.indices, grad, list(array.shape), None, None, None, None, array.is_coalesced
+    if is_coo(self):
+        return find_overload("_sparse_coo_tensor_unsafe").call(
+            array.indices, grad, list(array.shape), None, None, None, None, array.is_coalesced
+        )
+    return find_overload("_sparse_compressed_tensor_unsafe").call(
+        array.pointers, array.plain, grad, list(array.shape), None, array.layout, None, None
     )
 
 
@@ -50,10 +61,6 @@ derivative(
     "_to_dense",
     self=lambda grad, self, masked_grad: find_overload("to_dense_backward").call(grad, self, masked_grad),
 )
-
-
-def _dense(grad: Any) -> Any:
-    return grad.to_dense() if is_sparse(grad) else grad
 
 
 for _name in ("_to_sparse", "_to_sparse.sparse_dim", "_to_sparse_csr", "_to_sparse_csc"):
@@ -73,10 +80,8 @@ non_differentiable(
 
 
 def _addmm_left(grad: Any, mat1: Any, mat2: Any, alpha: Any) -> Any:
-    if not is_sparse(mat1):
-        return grad.mm(mat2.conj().t()) * alpha
-    mask = mat1.coalesce() if hasattr(mat1._array, "indices") else mat1
-    return grad.mm(mat2.conj().t()).sparse_mask(mask) * alpha
+    product = grad.mm(mat2.conj().t())
+    return (_masked(product, mat1) if is_sparse(mat1) else product) * alpha
 
 
 def _addmm_right(grad: Any, mat1: Any, alpha: Any) -> Any:
@@ -92,10 +97,6 @@ derivative(
 )
 
 
-def _masked(grad: Any, like: Any) -> Any:
-    return grad.sparse_mask(like.coalesce() if hasattr(like._array, "indices") else like)
-
-
 def _adjoint(tensor: Any) -> Any:
     return (tensor.conj_physical() if tensor.is_complex() else tensor).t()
 
@@ -108,46 +109,40 @@ derivative(
 
 
 def _sampled_left(grad: Any, self: Any, mat2: Any, alpha: Any) -> Any:
-    return find_overload("matmul").call(_dense(grad.sparse_mask(self)), mat2.mH) * alpha
+    return find_overload("matmul").call(_dense(_masked(grad, self)), mat2.mH) * alpha
 
 
 def _sampled_right(grad: Any, self: Any, mat1: Any, alpha: Any) -> Any:
-    return find_overload("matmul").call(mat1.mH, _dense(grad.sparse_mask(self))) * alpha
+    return find_overload("matmul").call(mat1.mH, _dense(_masked(grad, self))) * alpha
 
 
 derivative("sparse_sampled_addmm", self=lambda grad, beta: grad * beta, mat1=_sampled_left, mat2=_sampled_right)
 
 
 def _by_rows(grads: Any, mask: Any, self: Any, other: Any, reduce: str, result1: Any) -> Any:
-    """The gradients of both sides of a product whose rows are combined."""
-    grad = grads[0]
-    if grad is None:
+    if grads[0] is None:
         return None, None
-    rows, columns, values = matrix_parts(self)
-    if reduce == "mean":
-        grad = grad / self._array.pointers.diff().clamp(min=1).unsqueeze(1).to(grad.dtype)
-    given = grad.index_select(0, rows)
-    if reduce in ("amax", "amin"):
-        places = ops.arange(int(values.numel()), device=values.device).unsqueeze(1)
-        given = given * (result1.index_select(0, rows) == places)
-    left = (given * other.index_select(0, columns)).sum(1) if mask[0] else None
-    right = other.new_zeros(other.shape).index_add(0, columns, given * values.unsqueeze(1)) if mask[1] else None
-    return (None if left is None else _compressed.with_values(self._array, left)), right
+    return find_overload("_sparse_mm_reduce_impl_backward").call(self, grads[0], other, reduce, result1, list(mask))
 
 
 joint_derivative("_sparse_mm_reduce_impl", ("self", "other"), _by_rows, differentiable_outputs=(True, False))
 
 # Sums and softmax
 
-derivative(
-    "_sparse_sum.dim", self=lambda grad, self, dim: find_overload("_sparse_sum_backward").call(grad, self, list(dim))
-)
+_sum_backward = find_overload("_sparse_sum_backward")
+derivative("_sparse_sum.dim", self=lambda grad, self, dim: _sum_backward.call(grad, self.detach(), list(dim)))
 
 
 def _softmax_rule(name: str) -> None:
     backward = find_overload(f"{name}_backward_data")
-    derivative(name, self=lambda grad, result, dim, self: backward.call(grad, result, dim, self))
+    derivative(name, self=lambda grad, result, dim, self: backward.call(grad, result, dim, self.detach()))
 
 
 _softmax_rule("_sparse_softmax")
 _softmax_rule("_sparse_log_softmax")
+refused_operator("_sparse_softmax_backward_data", "grad_output", "output")
+refused_operator("_sparse_log_softmax_backward_data", "grad_output", "output")
+refused_operator("_sparse_sum_backward", "grad")
+refused_operator("_sparse_mm_reduce_impl_backward", "self", "grad_out", "weight")
+refused_operator("hspmm", "mat1", "mat2")
+refused_operator("sspaddmm", "self", "mat1", "mat2")

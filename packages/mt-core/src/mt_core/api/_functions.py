@@ -190,6 +190,7 @@ __all__ = [
     '_sparse_log_softmax_backward_data',
     '_sparse_mm',
     '_sparse_mm_reduce_impl',
+    '_sparse_mm_reduce_impl_backward',
     '_sparse_softmax',
     '_sparse_softmax_backward_data',
     '_sparse_sparse_matmul',
@@ -1310,6 +1311,7 @@ _aten_sparse_mm_kernels = overload('_sparse_mm', 'sparse').cache
 _aten_sparse_mm_reduce_kernels = overload('_sparse_mm.reduce', 'sparse').cache
 _aten_sparse_mm_reduce_impl_packet = packet('_sparse_mm_reduce_impl', 'sparse', ('_sparse_mm_reduce_impl',))
 _aten_sparse_mm_reduce_impl_kernels = overload('_sparse_mm_reduce_impl', 'sparse').cache
+_aten_sparse_mm_reduce_impl_backward_packet = packet('_sparse_mm_reduce_impl_backward', 'sparse', ('_sparse_mm_reduce_impl_backward',))
 _aten_sparse_softmax_packet = packet('_sparse_softmax', 'sparse', ('_sparse_softmax.int', '_sparse_softmax'))
 _aten_sparse_softmax_int_kernels = overload('_sparse_softmax.int', 'sparse').cache
 _aten_sparse_softmax_kernels = overload('_sparse_softmax', 'sparse').cache
@@ -7886,6 +7888,31 @@ def _sparse_mm_reduce_impl(_input=MISSING, _other=MISSING, _reduce=MISSING, /, m
         _sparse_mm_reduce_impl, _aten_sparse_mm_reduce_impl_packet, (_input, _other, _reduce),
         (more, other, reduce),
         ('other', 'reduce'), args, kwargs,
+    )
+
+def _sparse_mm_reduce_impl_backward(_input=MISSING, _grad_out=MISSING, _weight=MISSING, _reduce=MISSING, _arg_out=MISSING, _output_mask=MISSING, /, more=MISSING, grad_out=MISSING, weight=MISSING, reduce=MISSING, arg_out=MISSING, output_mask=MISSING, *args, **kwargs):
+    """_sparse_mm_reduce_impl_backward(input, grad_out, weight, reduce, arg_out, output_mask) -> (Tensor, Tensor)
+
+    The gradients of `_sparse_mm_reduce_impl`."""
+    if _grad_out is not MISSING:
+        if grad_out is not MISSING: kwargs['grad_out'] = grad_out
+        grad_out = _grad_out
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    if _reduce is not MISSING:
+        if reduce is not MISSING: kwargs['reduce'] = reduce
+        reduce = _reduce
+    if _arg_out is not MISSING:
+        if arg_out is not MISSING: kwargs['arg_out'] = arg_out
+        arg_out = _arg_out
+    if _output_mask is not MISSING:
+        if output_mask is not MISSING: kwargs['output_mask'] = output_mask
+        output_mask = _output_mask
+    return call_packet_as_given(
+        _sparse_mm_reduce_impl_backward, _aten_sparse_mm_reduce_impl_backward_packet, (_input, _grad_out, _weight, _reduce, _arg_out, _output_mask),
+        (more, grad_out, weight, reduce, arg_out, output_mask),
+        ('grad_out', 'weight', 'reduce', 'arg_out', 'output_mask'), args, kwargs,
     )
 
 def _sparse_softmax(_input=MISSING, _dim=MISSING, _dtype=MISSING, /, more=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
@@ -34941,6 +34968,7 @@ NAMESPACES = {
         ('_sparse_log_softmax_backward_data', '_sparse_log_softmax_backward_data'),
         ('_sparse_mm', '_sparse_mm'),
         ('_sparse_mm_reduce_impl', '_sparse_mm_reduce_impl'),
+        ('_sparse_mm_reduce_impl_backward', '_sparse_mm_reduce_impl_backward'),
         ('_sparse_softmax', '_sparse_softmax'),
         ('_sparse_softmax_backward_data', '_sparse_softmax_backward_data'),
         ('_sparse_sparse_matmul', '_sparse_sparse_matmul'),

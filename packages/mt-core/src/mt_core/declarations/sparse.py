@@ -12,6 +12,7 @@ family = Family("sparse")
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory={}"
 _WITH_DIMS = "_sparse_coo_tensor_with_dims_and_tensors(int sparse_dim, int dense_dim, SymInt[] size"
 _EMBEDDING = "embedding_sparse_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx"
+_BY_ROWS_BACKWARD = "_sparse_mm_reduce_impl_backward(Tensor self, Tensor grad_out, Tensor weight"
 _LATER, _SET = _OPTIONS.format("None"), _OPTIONS.format("False")
 
 # Making them: ``torch.sparse_coo_tensor`` and its kin are written by hand (`mt_core.sparse.construct`).
@@ -150,6 +151,10 @@ for _text, _doc in (
     (
         "_sparse_mm_reduce_impl(Tensor self, Tensor other, str reduce) -> (Tensor, Tensor)",
         "A product by rows, and which values won.",
+    ),
+    (
+        f"{_BY_ROWS_BACKWARD}, str reduce, Tensor arg_out, bool[2] output_mask) -> (Tensor, Tensor)",
+        "The gradients of `_sparse_mm_reduce_impl`.",
     ),
     (
         "sparse_sampled_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",

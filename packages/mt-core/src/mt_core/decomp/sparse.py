@@ -172,7 +172,7 @@ def unflattened(flat: Tensor, sizes: Sequence[int]) -> Tensor:
 # Making them
 
 
-def _options(values: Tensor, dtype: Any, device: Any) -> Tensor:
+def placed(values: Tensor, dtype: Any, device: Any) -> Tensor:
     """The values in the dtype and on the device that were asked for."""
     return values.to(device=device or values.device, dtype=dtype or values.dtype)
 
@@ -274,7 +274,7 @@ def _with_dims_and_tensors(
     pin_memory: Any, is_coalesced: Any,
 ) -> Tensor:  # fmt: skip
     """The tensors themselves lie behind the new one, detached."""
-    held = _options(values.detach(), dtype, device)
+    held = placed(values.detach(), dtype, device)
     where = indices.detach().to(device=held.device, dtype=dtypes.int64)
     return coordinates(where, held, size, bool(is_coalesced))
 
@@ -342,10 +342,10 @@ def to_dense_backward(grad: Tensor, input: Tensor, masked_grad: Any) -> Tensor:
         return grad.to_dense()  # type: ignore[attr-defined,no-any-return]
     if is_coo(input):
         if masked_grad is None or masked_grad:
-            return grad.sparse_mask(input.coalesce())  # type: ignore[attr-defined,no-any-return]
+            return grad.sparse_mask(input.detach().coalesce())  # type: ignore[attr-defined,no-any-return]
         return grad.to_sparse(input.sparse_dim())  # type: ignore[attr-defined,no-any-return]
     if masked_grad is None or masked_grad:
-        return grad.sparse_mask(input)  # type: ignore[attr-defined,no-any-return]
+        return grad.sparse_mask(input.detach())  # type: ignore[attr-defined,no-any-return]
     return grad.to_sparse(layout=input.layout)  # type: ignore[attr-defined,no-any-return]
 
 
@@ -373,12 +373,12 @@ def _to_sparse_dim(self: Tensor, sparse_dim: int) -> Tensor:
     if is_sparse(self):
         self = densified(self._array)
     dims = self.dim()
-    if not 0 <= sparse_dim <= dims or sparse_dim == 0 and dims > 0:
+    if dims and not sparse_dim:
+        raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
+    if not 0 <= sparse_dim <= dims:
         raise RuntimeError(
-            f"dense_to_sparse: sparse_dim argument must be in [{min(1, dims)},{dims}] range, but {sparse_dim} is given"
-            if dims and sparse_dim == 0 else
             f"dense_to_sparse: sparse_dim argument must be in [0,{dims}] range, but {sparse_dim} is given"
-        )  # fmt: skip
+        )
     sizes = self.shape[:sparse_dim]
     blocks = self.reshape((math.prod(sizes), *self.shape[sparse_dim:])) if dims else self.reshape(1)
     occupied = blocks != 0

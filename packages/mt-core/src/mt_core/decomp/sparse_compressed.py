@@ -9,7 +9,7 @@ from ..dispatch.registry import register_composite as composite
 from ..formats import sparse_csc, sparse_csr
 from ..sparse.tensors import Compressed, compressed, layout_name
 from ..tensor import Tensor
-from .sparse import _options
+from .sparse import placed
 
 _LAYOUTS = (sparse_csr, sparse_csc)
 
@@ -86,7 +86,7 @@ def _unsafe(
         raise NotImplementedError(
             f"tensors of layout {layout!r} are not supported: compressed ones are torch.sparse_csr and torch.sparse_csc"
         )
-    held = _options(values.detach(), dtype, device)
+    held = placed(values.detach(), dtype, device)
     pointers, plain = (part.detach().to(device=held.device) for part in (compressed_indices, plain_indices))
     return compressed(pointers, plain, held, size, layout)
 
@@ -113,41 +113,33 @@ def sparse_compressed_tensor_of(
     return sparse_compressed_tensor(compressed_indices, plain_indices, values, size, dtype, layout, device, pin_memory)
 
 
-def _laid_out(wanted: Any, given: Any) -> Any:
-    if given is not None and given is not wanted:
-        raise RuntimeError(f"expected layout {wanted!r}, but got {given!r}")
-    return wanted
+def _of_layout(names: str, wanted: Any) -> None:
+    """Enter the constructors of one layout, with and without a size: the two above, told the layout."""
+
+    def told(layout: Any) -> Any:
+        if layout is not None and layout is not wanted:
+            raise RuntimeError(f"expected layout {wanted!r}, but got {layout!r}")
+        return wanted
+
+    @composite(f"{names}_size")
+    def sized(
+        pointers: Tensor,
+        plain: Tensor,
+        values: Tensor,
+        size: Any,
+        dtype: Any,
+        layout: Any,
+        device: Any,
+        pin_memory: Any,
+    ) -> Tensor:
+        return sparse_compressed_tensor(pointers, plain, values, size, dtype, told(layout), device, pin_memory)
+
+    @composite(names)
+    def least(
+        pointers: Tensor, plain: Tensor, values: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any
+    ) -> Tensor:
+        return sparse_compressed_tensor_of(pointers, plain, values, dtype, told(layout), device, pin_memory)
 
 
-@composite("sparse_csr_tensor.crow_col_value_size")
-def sparse_csr_tensor(
-    crow_indices: Tensor, col_indices: Tensor, values: Tensor, size: Any, dtype: Any, layout: Any, device: Any,
-    pin_memory: Any,
-) -> Tensor:  # fmt: skip
-    laid_out = _laid_out(sparse_csr, layout)
-    return sparse_compressed_tensor(crow_indices, col_indices, values, size, dtype, laid_out, device, pin_memory)
-
-
-@composite("sparse_csr_tensor.crow_col_value")
-def sparse_csr_tensor_of(
-    crow_indices: Tensor, col_indices: Tensor, values: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any
-) -> Tensor:
-    laid_out = _laid_out(sparse_csr, layout)
-    return sparse_compressed_tensor_of(crow_indices, col_indices, values, dtype, laid_out, device, pin_memory)
-
-
-@composite("sparse_csc_tensor.ccol_row_value_size")
-def sparse_csc_tensor(
-    ccol_indices: Tensor, row_indices: Tensor, values: Tensor, size: Any, dtype: Any, layout: Any, device: Any,
-    pin_memory: Any,
-) -> Tensor:  # fmt: skip
-    laid_out = _laid_out(sparse_csc, layout)
-    return sparse_compressed_tensor(ccol_indices, row_indices, values, size, dtype, laid_out, device, pin_memory)
-
-
-@composite("sparse_csc_tensor.ccol_row_value")
-def sparse_csc_tensor_of(
-    ccol_indices: Tensor, row_indices: Tensor, values: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any
-) -> Tensor:
-    laid_out = _laid_out(sparse_csc, layout)
-    return sparse_compressed_tensor_of(ccol_indices, row_indices, values, dtype, laid_out, device, pin_memory)
+_of_layout("sparse_csr_tensor.crow_col_value", sparse_csr)
+_of_layout("sparse_csc_tensor.ccol_row_value", sparse_csc)

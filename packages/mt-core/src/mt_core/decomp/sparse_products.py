@@ -190,6 +190,27 @@ def _sparse_mm_reduce_impl(self: Any, other: Any, reduce: str) -> tuple[Any, Any
     return out, places.index_reduce(0, rows, won, "amin")
 
 
+@composite("_sparse_mm_reduce_impl_backward", explicit=True)
+def _sparse_mm_reduce_impl_backward(
+    self: Any, grad_out: Any, weight: Any, reduce: str, arg_out: Any, output_mask: Any
+) -> tuple[Any, Any]:
+    """grad_out (n, m) -> the gradients of both sides; of amax and amin, what won has it all."""
+    rows, columns, values = matrix_parts(self)
+    grad = grad_out
+    if reduce == "mean":
+        grad = grad / self._array.pointers.diff().clamp(min=1).unsqueeze(1).to(grad.dtype)
+    given = grad.index_select(0, rows)
+    if reduce in ("amax", "amin"):
+        places = ops.arange(int(values.numel()), device=values.device).unsqueeze(1)
+        given = given * (arg_out.index_select(0, rows) == places)
+    left = right = None
+    if output_mask[0]:
+        left = _compressed.with_values(self._array, (given * weight.index_select(0, columns)).sum(1))
+    if output_mask[1]:
+        right = weight.new_zeros(weight.shape).index_add(0, columns, given * values.unsqueeze(1))
+    return left, right
+
+
 # At the indices of a sparse tensor
 
 
