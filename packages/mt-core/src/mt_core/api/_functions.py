@@ -144,7 +144,11 @@ __all__ = [
     '_foreach_trunc_',
     '_foreach_zero_',
     '_functional_assert_async',
+    '_fused_adagrad_',
+    '_fused_adam_',
+    '_fused_adamw_',
     '_fused_rms_norm',
+    '_fused_sgd_',
     '_histogramdd_bin_edges',
     '_histogramdd_from_bin_cts',
     '_histogramdd_from_bin_tensors',
@@ -1207,8 +1211,20 @@ _aten_foreach_trunc__packet = packet('_foreach_trunc_', 'foreach', ('_foreach_tr
 _aten_foreach_zero__packet = packet('_foreach_zero_', 'foreach', ('_foreach_zero_',))
 _aten_functional_assert_async_packet = packet('_functional_assert_async', 'comparison', ('_functional_assert_async.msg',))
 _aten_functional_assert_async_msg_kernels = overload('_functional_assert_async.msg', 'comparison').cache
+_aten_fused_adagrad__packet = packet('_fused_adagrad_', 'foreach', ('_fused_adagrad_', '_fused_adagrad_.tensor_lr'))
+_aten_fused_adagrad__kernels = overload('_fused_adagrad_', 'foreach').cache
+_aten_fused_adagrad__tensor_lr_kernels = overload('_fused_adagrad_.tensor_lr', 'foreach').cache
+_aten_fused_adam__packet = packet('_fused_adam_', 'foreach', ('_fused_adam_', '_fused_adam_.tensor_lr'))
+_aten_fused_adam__kernels = overload('_fused_adam_', 'foreach').cache
+_aten_fused_adam__tensor_lr_kernels = overload('_fused_adam_.tensor_lr', 'foreach').cache
+_aten_fused_adamw__packet = packet('_fused_adamw_', 'foreach', ('_fused_adamw_', '_fused_adamw_.tensor_lr'))
+_aten_fused_adamw__kernels = overload('_fused_adamw_', 'foreach').cache
+_aten_fused_adamw__tensor_lr_kernels = overload('_fused_adamw_.tensor_lr', 'foreach').cache
 _aten_fused_rms_norm_packet = packet('_fused_rms_norm', 'norm', ('_fused_rms_norm',))
 _aten_fused_rms_norm_kernels = overload('_fused_rms_norm', 'norm').cache
+_aten_fused_sgd__packet = packet('_fused_sgd_', 'foreach', ('_fused_sgd_', '_fused_sgd_.tensor_lr'))
+_aten_fused_sgd__kernels = overload('_fused_sgd_', 'foreach').cache
+_aten_fused_sgd__tensor_lr_kernels = overload('_fused_sgd_.tensor_lr', 'foreach').cache
 _aten_histogramdd_bin_edges_packet = packet('_histogramdd_bin_edges', 'reduction', ('_histogramdd_bin_edges',))
 _aten_histogramdd_from_bin_cts_packet = packet('_histogramdd_from_bin_cts', 'reduction', ('_histogramdd_from_bin_cts',))
 _aten_histogramdd_from_bin_tensors_packet = packet('_histogramdd_from_bin_tensors', 'reduction', ('_histogramdd_from_bin_tensors',))
@@ -6311,6 +6327,350 @@ def _functional_assert_async(_input=MISSING, _assert_msg=MISSING, _dep_token=MIS
         ('assert_msg', 'dep_token'), args, kwargs,
     )
 
+def _fused_adagrad_(_self=MISSING, _grads=MISSING, _state_sums=MISSING, _state_steps=MISSING, /, more=MISSING, grads=MISSING, state_sums=MISSING, state_steps=MISSING, lr=MISSING, lr_decay=MISSING, weight_decay=MISSING, eps=MISSING, maximize=MISSING, grad_scale=MISSING, found_inf=MISSING, *args, **kwargs):
+    """_fused_adagrad_(self, grads, state_sums, state_steps, *, lr, lr_decay, weight_decay, eps, maximize, grad_scale=None, found_inf=None) -> None
+
+    A step of `torch.optim`'s adagrad for lists of tensors of one dtype and device."""
+    if _grads is not MISSING:
+        if grads is not MISSING: kwargs['grads'] = grads
+        grads = _grads
+    if _state_sums is not MISSING:
+        if state_sums is not MISSING: kwargs['state_sums'] = state_sums
+        state_sums = _state_sums
+    if _state_steps is not MISSING:
+        if state_steps is not MISSING: kwargs['state_steps'] = state_steps
+        state_steps = _state_steps
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            keys_of_grads = tensors_keys(grads)
+            keys_of_state_sums = tensors_keys(state_sums)
+            keys_of_state_steps = tensors_keys(state_steps)
+            if (
+                keys_of_self
+                and keys_of_grads
+                and keys_of_state_sums
+                and keys_of_state_steps
+                and lr.__class__ is float
+                and lr_decay.__class__ is float
+                and weight_decay.__class__ is float
+                and eps.__class__ is float
+                and maximize.__class__ is bool
+                and (grad_scale is MISSING or grad_scale is None or grad_scale.__class__ in TENSORS)
+                and (found_inf is MISSING or found_inf is None or found_inf.__class__ in TENSORS)
+            ):
+                return _aten_fused_adagrad__kernels[
+                    keys_of_self
+                    | keys_of_grads
+                    | keys_of_state_sums
+                    | keys_of_state_steps
+                    | (grad_scale._keys if grad_scale.__class__ in TENSORS else 0)
+                    | (found_inf._keys if found_inf.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _self,
+                    grads,
+                    state_sums,
+                    state_steps,
+                    lr,
+                    lr_decay,
+                    weight_decay,
+                    eps,
+                    maximize,
+                    None if grad_scale is MISSING else grad_scale,
+                    None if found_inf is MISSING else found_inf,
+                )
+            if (
+                keys_of_self
+                and keys_of_grads
+                and keys_of_state_sums
+                and keys_of_state_steps
+                and lr.__class__ in TENSORS
+                and lr_decay.__class__ is float
+                and weight_decay.__class__ is float
+                and eps.__class__ is float
+                and maximize.__class__ is bool
+                and (grad_scale is MISSING or grad_scale is None or grad_scale.__class__ in TENSORS)
+                and (found_inf is MISSING or found_inf is None or found_inf.__class__ in TENSORS)
+            ):
+                return _aten_fused_adagrad__tensor_lr_kernels[
+                    keys_of_self
+                    | keys_of_grads
+                    | keys_of_state_sums
+                    | keys_of_state_steps
+                    | lr._keys
+                    | (grad_scale._keys if grad_scale.__class__ in TENSORS else 0)
+                    | (found_inf._keys if found_inf.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _self,
+                    grads,
+                    state_sums,
+                    state_steps,
+                    lr,
+                    lr_decay,
+                    weight_decay,
+                    eps,
+                    maximize,
+                    None if grad_scale is MISSING else grad_scale,
+                    None if found_inf is MISSING else found_inf,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _fused_adagrad_, _aten_fused_adagrad__packet, (_self, _grads, _state_sums, _state_steps),
+        (more, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf),
+        ('grads', 'state_sums', 'state_steps', 'lr', 'lr_decay', 'weight_decay', 'eps', 'maximize', 'grad_scale', 'found_inf'), args, kwargs,
+    )
+
+def _fused_adam_(_self=MISSING, _grads=MISSING, _exp_avgs=MISSING, _exp_avg_sqs=MISSING, _max_exp_avg_sqs=MISSING, _state_steps=MISSING, /, more=MISSING, grads=MISSING, exp_avgs=MISSING, exp_avg_sqs=MISSING, max_exp_avg_sqs=MISSING, state_steps=MISSING, lr=MISSING, beta1=MISSING, beta2=MISSING, weight_decay=MISSING, eps=MISSING, amsgrad=MISSING, maximize=MISSING, grad_scale=MISSING, found_inf=MISSING, *args, **kwargs):
+    """_fused_adam_(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, *, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale=None, found_inf=None) -> None
+
+    A step of `torch.optim`'s adam for lists of tensors of one dtype and device."""
+    if _grads is not MISSING:
+        if grads is not MISSING: kwargs['grads'] = grads
+        grads = _grads
+    if _exp_avgs is not MISSING:
+        if exp_avgs is not MISSING: kwargs['exp_avgs'] = exp_avgs
+        exp_avgs = _exp_avgs
+    if _exp_avg_sqs is not MISSING:
+        if exp_avg_sqs is not MISSING: kwargs['exp_avg_sqs'] = exp_avg_sqs
+        exp_avg_sqs = _exp_avg_sqs
+    if _max_exp_avg_sqs is not MISSING:
+        if max_exp_avg_sqs is not MISSING: kwargs['max_exp_avg_sqs'] = max_exp_avg_sqs
+        max_exp_avg_sqs = _max_exp_avg_sqs
+    if _state_steps is not MISSING:
+        if state_steps is not MISSING: kwargs['state_steps'] = state_steps
+        state_steps = _state_steps
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            keys_of_grads = tensors_keys(grads)
+            keys_of_exp_avgs = tensors_keys(exp_avgs)
+            keys_of_exp_avg_sqs = tensors_keys(exp_avg_sqs)
+            keys_of_max_exp_avg_sqs = tensors_keys(max_exp_avg_sqs)
+            keys_of_state_steps = tensors_keys(state_steps)
+            if (
+                keys_of_self
+                and keys_of_grads
+                and keys_of_exp_avgs
+                and keys_of_exp_avg_sqs
+                and keys_of_max_exp_avg_sqs
+                and keys_of_state_steps
+                and lr.__class__ is float
+                and beta1.__class__ is float
+                and beta2.__class__ is float
+                and weight_decay.__class__ is float
+                and eps.__class__ is float
+                and amsgrad.__class__ is bool
+                and maximize.__class__ is bool
+                and (grad_scale is MISSING or grad_scale is None or grad_scale.__class__ in TENSORS)
+                and (found_inf is MISSING or found_inf is None or found_inf.__class__ in TENSORS)
+            ):
+                return _aten_fused_adam__kernels[
+                    keys_of_self
+                    | keys_of_grads
+                    | keys_of_exp_avgs
+                    | keys_of_exp_avg_sqs
+                    | keys_of_max_exp_avg_sqs
+                    | keys_of_state_steps
+                    | (grad_scale._keys if grad_scale.__class__ in TENSORS else 0)
+                    | (found_inf._keys if found_inf.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _self,
+                    grads,
+                    exp_avgs,
+                    exp_avg_sqs,
+                    max_exp_avg_sqs,
+                    state_steps,
+                    lr,
+                    beta1,
+                    beta2,
+                    weight_decay,
+                    eps,
+                    amsgrad,
+                    maximize,
+                    None if grad_scale is MISSING else grad_scale,
+                    None if found_inf is MISSING else found_inf,
+                )
+            if (
+                keys_of_self
+                and keys_of_grads
+                and keys_of_exp_avgs
+                and keys_of_exp_avg_sqs
+                and keys_of_max_exp_avg_sqs
+                and keys_of_state_steps
+                and lr.__class__ in TENSORS
+                and beta1.__class__ is float
+                and beta2.__class__ is float
+                and weight_decay.__class__ is float
+                and eps.__class__ is float
+                and amsgrad.__class__ is bool
+                and maximize.__class__ is bool
+                and (grad_scale is MISSING or grad_scale is None or grad_scale.__class__ in TENSORS)
+                and (found_inf is MISSING or found_inf is None or found_inf.__class__ in TENSORS)
+            ):
+                return _aten_fused_adam__tensor_lr_kernels[
+                    keys_of_self
+                    | keys_of_grads
+                    | keys_of_exp_avgs
+                    | keys_of_exp_avg_sqs
+                    | keys_of_max_exp_avg_sqs
+                    | keys_of_state_steps
+                    | lr._keys
+                    | (grad_scale._keys if grad_scale.__class__ in TENSORS else 0)
+                    | (found_inf._keys if found_inf.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _self,
+                    grads,
+                    exp_avgs,
+                    exp_avg_sqs,
+                    max_exp_avg_sqs,
+                    state_steps,
+                    lr,
+                    beta1,
+                    beta2,
+                    weight_decay,
+                    eps,
+                    amsgrad,
+                    maximize,
+                    None if grad_scale is MISSING else grad_scale,
+                    None if found_inf is MISSING else found_inf,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _fused_adam_, _aten_fused_adam__packet, (_self, _grads, _exp_avgs, _exp_avg_sqs, _max_exp_avg_sqs, _state_steps),
+        (more, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf),
+        ('grads', 'exp_avgs', 'exp_avg_sqs', 'max_exp_avg_sqs', 'state_steps', 'lr', 'beta1', 'beta2', 'weight_decay', 'eps', 'amsgrad', 'maximize', 'grad_scale', 'found_inf'), args, kwargs,
+    )
+
+def _fused_adamw_(_self=MISSING, _grads=MISSING, _exp_avgs=MISSING, _exp_avg_sqs=MISSING, _max_exp_avg_sqs=MISSING, _state_steps=MISSING, /, more=MISSING, grads=MISSING, exp_avgs=MISSING, exp_avg_sqs=MISSING, max_exp_avg_sqs=MISSING, state_steps=MISSING, lr=MISSING, beta1=MISSING, beta2=MISSING, weight_decay=MISSING, eps=MISSING, amsgrad=MISSING, maximize=MISSING, grad_scale=MISSING, found_inf=MISSING, *args, **kwargs):
+    """_fused_adamw_(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, *, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale=None, found_inf=None) -> None
+
+    A step of `torch.optim`'s adamw for lists of tensors of one dtype and device."""
+    if _grads is not MISSING:
+        if grads is not MISSING: kwargs['grads'] = grads
+        grads = _grads
+    if _exp_avgs is not MISSING:
+        if exp_avgs is not MISSING: kwargs['exp_avgs'] = exp_avgs
+        exp_avgs = _exp_avgs
+    if _exp_avg_sqs is not MISSING:
+        if exp_avg_sqs is not MISSING: kwargs['exp_avg_sqs'] = exp_avg_sqs
+        exp_avg_sqs = _exp_avg_sqs
+    if _max_exp_avg_sqs is not MISSING:
+        if max_exp_avg_sqs is not MISSING: kwargs['max_exp_avg_sqs'] = max_exp_avg_sqs
+        max_exp_avg_sqs = _max_exp_avg_sqs
+    if _state_steps is not MISSING:
+        if state_steps is not MISSING: kwargs['state_steps'] = state_steps
+        state_steps = _state_steps
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            keys_of_grads = tensors_keys(grads)
+            keys_of_exp_avgs = tensors_keys(exp_avgs)
+            keys_of_exp_avg_sqs = tensors_keys(exp_avg_sqs)
+            keys_of_max_exp_avg_sqs = tensors_keys(max_exp_avg_sqs)
+            keys_of_state_steps = tensors_keys(state_steps)
+            if (
+                keys_of_self
+                and keys_of_grads
+                and keys_of_exp_avgs
+                and keys_of_exp_avg_sqs
+                and keys_of_max_exp_avg_sqs
+                and keys_of_state_steps
+                and lr.__class__ is float
+                and beta1.__class__ is float
+                and beta2.__class__ is float
+                and weight_decay.__class__ is float
+                and eps.__class__ is float
+                and amsgrad.__class__ is bool
+                and maximize.__class__ is bool
+                and (grad_scale is MISSING or grad_scale is None or grad_scale.__class__ in TENSORS)
+                and (found_inf is MISSING or found_inf is None or found_inf.__class__ in TENSORS)
+            ):
+                return _aten_fused_adamw__kernels[
+                    keys_of_self
+                    | keys_of_grads
+                    | keys_of_exp_avgs
+                    | keys_of_exp_avg_sqs
+                    | keys_of_max_exp_avg_sqs
+                    | keys_of_state_steps
+                    | (grad_scale._keys if grad_scale.__class__ in TENSORS else 0)
+                    | (found_inf._keys if found_inf.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _self,
+                    grads,
+                    exp_avgs,
+                    exp_avg_sqs,
+                    max_exp_avg_sqs,
+                    state_steps,
+                    lr,
+                    beta1,
+                    beta2,
+                    weight_decay,
+                    eps,
+                    amsgrad,
+                    maximize,
+                    None if grad_scale is MISSING else grad_scale,
+                    None if found_inf is MISSING else found_inf,
+                )
+            if (
+                keys_of_self
+                and keys_of_grads
+                and keys_of_exp_avgs
+                and keys_of_exp_avg_sqs
+                and keys_of_max_exp_avg_sqs
+                and keys_of_state_steps
+                and lr.__class__ in TENSORS
+                and beta1.__class__ is float
+                and beta2.__class__ is float
+                and weight_decay.__class__ is float
+                and eps.__class__ is float
+                and amsgrad.__class__ is bool
+                and maximize.__class__ is bool
+                and (grad_scale is MISSING or grad_scale is None or grad_scale.__class__ in TENSORS)
+                and (found_inf is MISSING or found_inf is None or found_inf.__class__ in TENSORS)
+            ):
+                return _aten_fused_adamw__tensor_lr_kernels[
+                    keys_of_self
+                    | keys_of_grads
+                    | keys_of_exp_avgs
+                    | keys_of_exp_avg_sqs
+                    | keys_of_max_exp_avg_sqs
+                    | keys_of_state_steps
+                    | lr._keys
+                    | (grad_scale._keys if grad_scale.__class__ in TENSORS else 0)
+                    | (found_inf._keys if found_inf.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _self,
+                    grads,
+                    exp_avgs,
+                    exp_avg_sqs,
+                    max_exp_avg_sqs,
+                    state_steps,
+                    lr,
+                    beta1,
+                    beta2,
+                    weight_decay,
+                    eps,
+                    amsgrad,
+                    maximize,
+                    None if grad_scale is MISSING else grad_scale,
+                    None if found_inf is MISSING else found_inf,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _fused_adamw_, _aten_fused_adamw__packet, (_self, _grads, _exp_avgs, _exp_avg_sqs, _max_exp_avg_sqs, _state_steps),
+        (more, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf),
+        ('grads', 'exp_avgs', 'exp_avg_sqs', 'max_exp_avg_sqs', 'state_steps', 'lr', 'beta1', 'beta2', 'weight_decay', 'eps', 'amsgrad', 'maximize', 'grad_scale', 'found_inf'), args, kwargs,
+    )
+
 def _fused_rms_norm(_input=MISSING, _normalized_shape=MISSING, _weight=MISSING, _eps=MISSING, /, more=MISSING, normalized_shape=MISSING, weight=MISSING, eps=MISSING, *args, **kwargs):
     """_fused_rms_norm(input, normalized_shape, weight, eps) -> (Tensor, Tensor)
 
@@ -6345,6 +6705,100 @@ def _fused_rms_norm(_input=MISSING, _normalized_shape=MISSING, _weight=MISSING, 
         _fused_rms_norm, _aten_fused_rms_norm_packet, (_input, _normalized_shape, _weight, _eps),
         (more, normalized_shape, weight, eps),
         ('normalized_shape', 'weight', 'eps'), args, kwargs,
+    )
+
+def _fused_sgd_(_self=MISSING, _grads=MISSING, _momentum_buffer_list=MISSING, /, more=MISSING, grads=MISSING, momentum_buffer_list=MISSING, weight_decay=MISSING, momentum=MISSING, lr=MISSING, dampening=MISSING, nesterov=MISSING, maximize=MISSING, is_first_step=MISSING, grad_scale=MISSING, found_inf=MISSING, *args, **kwargs):
+    """_fused_sgd_(self, grads, momentum_buffer_list, *, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale=None, found_inf=None) -> None
+
+    A step of `torch.optim`'s sgd for lists of tensors of one dtype and device."""
+    if _grads is not MISSING:
+        if grads is not MISSING: kwargs['grads'] = grads
+        grads = _grads
+    if _momentum_buffer_list is not MISSING:
+        if momentum_buffer_list is not MISSING: kwargs['momentum_buffer_list'] = momentum_buffer_list
+        momentum_buffer_list = _momentum_buffer_list
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            keys_of_grads = tensors_keys(grads)
+            keys_of_momentum_buffer_list = tensors_keys(momentum_buffer_list)
+            if (
+                keys_of_self
+                and keys_of_grads
+                and keys_of_momentum_buffer_list
+                and weight_decay.__class__ is float
+                and momentum.__class__ is float
+                and lr.__class__ is float
+                and dampening.__class__ is float
+                and nesterov.__class__ is bool
+                and maximize.__class__ is bool
+                and is_first_step.__class__ is bool
+                and (grad_scale is MISSING or grad_scale is None or grad_scale.__class__ in TENSORS)
+                and (found_inf is MISSING or found_inf is None or found_inf.__class__ in TENSORS)
+            ):
+                return _aten_fused_sgd__kernels[
+                    keys_of_self
+                    | keys_of_grads
+                    | keys_of_momentum_buffer_list
+                    | (grad_scale._keys if grad_scale.__class__ in TENSORS else 0)
+                    | (found_inf._keys if found_inf.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _self,
+                    grads,
+                    momentum_buffer_list,
+                    weight_decay,
+                    momentum,
+                    lr,
+                    dampening,
+                    nesterov,
+                    maximize,
+                    is_first_step,
+                    None if grad_scale is MISSING else grad_scale,
+                    None if found_inf is MISSING else found_inf,
+                )
+            if (
+                keys_of_self
+                and keys_of_grads
+                and keys_of_momentum_buffer_list
+                and weight_decay.__class__ is float
+                and momentum.__class__ is float
+                and lr.__class__ in TENSORS
+                and dampening.__class__ is float
+                and nesterov.__class__ is bool
+                and maximize.__class__ is bool
+                and is_first_step.__class__ is bool
+                and (grad_scale is MISSING or grad_scale is None or grad_scale.__class__ in TENSORS)
+                and (found_inf is MISSING or found_inf is None or found_inf.__class__ in TENSORS)
+            ):
+                return _aten_fused_sgd__tensor_lr_kernels[
+                    keys_of_self
+                    | keys_of_grads
+                    | keys_of_momentum_buffer_list
+                    | lr._keys
+                    | (grad_scale._keys if grad_scale.__class__ in TENSORS else 0)
+                    | (found_inf._keys if found_inf.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _self,
+                    grads,
+                    momentum_buffer_list,
+                    weight_decay,
+                    momentum,
+                    lr,
+                    dampening,
+                    nesterov,
+                    maximize,
+                    is_first_step,
+                    None if grad_scale is MISSING else grad_scale,
+                    None if found_inf is MISSING else found_inf,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _fused_sgd_, _aten_fused_sgd__packet, (_self, _grads, _momentum_buffer_list),
+        (more, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale, found_inf),
+        ('grads', 'momentum_buffer_list', 'weight_decay', 'momentum', 'lr', 'dampening', 'nesterov', 'maximize', 'is_first_step', 'grad_scale', 'found_inf'), args, kwargs,
     )
 
 def _histogramdd_bin_edges(_input=MISSING, _bins=MISSING, /, more=MISSING, bins=MISSING, range=MISSING, weight=MISSING, density=MISSING, *args, **kwargs):
@@ -35162,7 +35616,11 @@ NAMESPACES = {
         ('_foreach_trunc_', '_foreach_trunc_'),
         ('_foreach_zero_', '_foreach_zero_'),
         ('_functional_assert_async', '_functional_assert_async'),
+        ('_fused_adagrad_', '_fused_adagrad_'),
+        ('_fused_adam_', '_fused_adam_'),
+        ('_fused_adamw_', '_fused_adamw_'),
         ('_fused_rms_norm', '_fused_rms_norm'),
+        ('_fused_sgd_', '_fused_sgd_'),
         ('_histogramdd_bin_edges', '_histogramdd_bin_edges'),
         ('_histogramdd_from_bin_cts', '_histogramdd_from_bin_cts'),
         ('_histogramdd_from_bin_tensors', '_histogramdd_from_bin_tensors'),

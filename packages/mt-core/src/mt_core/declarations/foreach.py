@@ -87,3 +87,30 @@ family.composite(
     variants="function",
     doc="Multiply gradients by `inv_scale`, and set `found_inf` to 1 where one of them holds inf or NaN.",
 )
+
+# Whole updates of optimizers. `state_steps` are counted up already; gradients are divided by `grad_scale`, in place,
+# and nothing is written at all where `found_inf` is 1.
+
+_ADAM = (
+    "Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, "
+    "Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, {} lr, float beta1, float beta2, float weight_decay, "
+    "float eps, bool amsgrad, bool maximize"
+)
+_SGD = (
+    "Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, "
+    "{} lr, float dampening, bool nesterov, bool maximize, bool is_first_step"
+)
+_ADAGRAD = (
+    "Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] state_sums, Tensor{}[] state_steps, *, {} lr, float lr_decay, "
+    "float weight_decay, float eps, bool maximize"
+)
+for _name, _arguments in (("adam", _ADAM), ("adamw", _ADAM), ("sgd", _SGD), ("adagrad", _ADAGRAD)):
+    for _form, _rate in (("", "float"), (".tensor_lr", "Tensor")):
+        _filled = (
+            _arguments.format("" if _form else "(d!)", _rate) if _name == "adagrad" else _arguments.format(_rate)
+        )
+        family.composite(
+            f"_fused_{_name}_{_form}({_filled}, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()",
+            variants="function",
+            doc=f"A step of `torch.optim`'s {_name} for lists of tensors of one dtype and device.",
+        )

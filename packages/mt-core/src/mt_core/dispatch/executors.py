@@ -24,7 +24,7 @@ from ..spec import AS_MADE, Spec, is_contiguous
 from ..state import excluding, mode_triple, nested, tls
 from ..tensor import Tensor, new_tensor
 from ..tensor_types import TENSORS
-from . import elementwise, elementwise_paths, views
+from . import elementwise, elementwise_paths, lists, views
 from .call_plans import changes, checked_once, choosing, kinds_of, leading, planned, unplanned
 from .dtype_checks import asked_after
 from .free_strides import have_free_strides, reads_strides
@@ -139,6 +139,8 @@ def _plain(
     """An operator that makes new tensors: rule, kernel, and the results laid out as the rule says."""
     keys = result_keys(key, call_keys)
     specs = describer(overload)
+    if len(kernels) == 1 and kernels[0].accepts.alike and otherwise is not None:
+        return lists.fresh(kernels[0], otherwise, backend, keys)
     if len(overload.schema.returns) == 1 and overload.schema.returns[0].alias is not None:
         return _kernel_of_view(overload, kernels, otherwise, backend, key, call_keys)
     prepare = Preparation(overload, kernels, specs, backend, keys, otherwise)
@@ -573,8 +575,8 @@ def _writing(
         rule = _out_rule(overload)
     else:
         rule = rule_of(overload) or _inplace_rule(overload)
-    if len(kernels) == 1 and kernels[0].accepts.alike and otherwise is not None and not overload.list_positions:
-        return _into_first(kernels[0], otherwise, backend)
+    if len(kernels) == 1 and kernels[0].accepts.alike and otherwise is not None:
+        return (lists.into if overload.list_positions else _into_first)(kernels[0], otherwise, backend)
     ways = [(kernel, _written(overload, rule, kernel, backend)) for kernel in kernels]
     if overload.declaration.kind == "elementwise":
         ways = [(kernel, _reading_no_part(overload, way)) for kernel, way in ways]

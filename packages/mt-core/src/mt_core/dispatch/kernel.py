@@ -33,7 +33,8 @@ class Accepts:
         Arguments that must have the schema's default.
     alike : bool
         For kernels that write into their first array: all tensors must have one shape, lie row by row, and each be the
-        first itself or on other memory; numbers must be real.
+        first itself or on other memory; numbers must be real. Of an operator over lists the same holds for each row of
+        items, and no written item shares memory with another row (`mt_core.dispatch.lists`).
     also
         A further condition on all arguments of the schema, tensors as tensors; it reads no elements.
     """
@@ -109,9 +110,12 @@ class Accepts:
 def are_alike(args: tuple[Any, ...]) -> bool:
     """Whether tensors have one dtype and shape, lie row by row, and each is the first or on other memory.
 
-    What is no tensor must be a real number.
+    What is no tensor must be a real number. Rows of lists are asked after elsewhere (`mt_core.dispatch.lists`), and not
+    at all where an operator over lists has several kernels.
     """
     first = args[0]
+    if first.__class__ not in TENSORS:
+        return False
     d, shape, cell = first._dtype, first._array.shape, first._cell
     if first._keys & STRIDED:
         return False

@@ -37,6 +37,8 @@ class Adafactor(PerParameterOptimizer):
 
     _options_added_later = ("foreach",)
 
+    _takes_lists = False
+
     def __init__(
         self,
         params: ParamsT,

@@ -36,6 +36,8 @@ class Muon(PerParameterOptimizer):
 
     _options_added_later = ()
 
+    _takes_lists = False
+
     def __init__(
         self,
         params: ParamsT,

@@ -74,7 +74,7 @@ class Adadelta(PerParameterOptimizer):
             "acc_delta": mt.zeros_like(parameter, memory_format=mt.preserve_format),
         }
 
-    def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
+    def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
         rho, eps = group["rho"], group["eps"]
         advance(state)
         gradient = with_weight_decay(gradient, parameter, group["weight_decay"])

@@ -68,6 +68,8 @@ class Adagrad(PerParameterOptimizer):
         }
         super().__init__(params, defaults)
         check_fused(fused, foreach, differentiable)
+        if fused:
+            self._step_supports_amp_scaling = True
         for group in self.param_groups:
             for parameter in group["params"]:
                 self.state[parameter] = self._new_state(parameter, group)
@@ -78,9 +80,6 @@ class Adagrad(PerParameterOptimizer):
             state["step"].share_memory_()
             state["sum"].share_memory_()
 
-    def _refuse_sparse_gradient(self) -> None:
-        """They are taken: `_update_rows`."""
-
     def _new_state(self, parameter: mt.Tensor, group: Group) -> State:
         start = group["initial_accumulator_value"]
         if parameter.is_complex():
@@ -90,7 +89,7 @@ class Adagrad(PerParameterOptimizer):
             "sum": mt.full_like(parameter, start, memory_format=mt.preserve_format),
         }
 
-    def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
+    def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
         step = advance(state)
         if gradient.is_sparse:
             self._update_rows(parameter, gradient, state, group, step)
@@ -99,6 +98,19 @@ class Adagrad(PerParameterOptimizer):
         rate = learning_rate(group) / (1 + (step - 1) * group["lr_decay"])
         state["sum"].addcmul_(gradient, gradient, value=1)
         add_quotient_(parameter, gradient, state["sum"].sqrt() + group["eps"], -rate)
+
+    def _gradient(self, parameter: mt.Tensor, group: Group) -> mt.Tensor:
+        gradient = parameter.grad
+        if gradient.is_sparse and group["fused"]:
+            raise RuntimeError("`fused` does not support sparse grad or complex param")
+        return gradient
+
+    def _fused_operator(
+        self, parameters: list[Any], gradients: list[Any], states: list[State], group: Group, **scaling: Any
+    ) -> None:
+        sums, steps = ([state[name] for state in states] for name in ("sum", "step"))
+        options = {k: group[k] for k in ("lr", "lr_decay", "weight_decay", "eps", "maximize")}
+        mt._fused_adagrad_(parameters, gradients, sums, steps, **options, **scaling)
 
     def _update_rows(self, parameter: mt.Tensor, gradient: Any, state: State, group: Group, step: Any) -> None:
         """Of a sparse gradient: only what it names is touched, in parameter and state.

@@ -19,6 +19,7 @@ from .per_parameter import (
     decay_weights_,
     learning_rate,
     new_step,
+    number,
     with_weight_decay,
 )
 
@@ -77,6 +78,8 @@ class Adam(PerParameterOptimizer):
         }
         super().__init__(params, defaults)
         check_fused(fused, foreach, differentiable)
+        if fused:
+            self._step_supports_amp_scaling = True
 
     def _refuse_sparse_gradient(self) -> None:
         raise RuntimeError("Adam does not support sparse gradients, please consider SparseAdam instead")
@@ -91,7 +94,7 @@ class Adam(PerParameterOptimizer):
             state["max_exp_avg_sq"] = mt.zeros_like(parameter, memory_format=mt.preserve_format)
         return state
 
-    def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
+    def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
         beta1, beta2 = group["betas"]
         step = advance(state)
         if group["decoupled_weight_decay"]:
@@ -106,9 +109,22 @@ class Adam(PerParameterOptimizer):
         if group["amsgrad"]:
             greatest = state["max_exp_avg_sq"]
             before = greatest.clone() if group["differentiable"] else greatest
-            exp_avg_sq = greatest.copy_(mt.maximum(before, exp_avg_sq))
+            exp_avg_sq = greatest.copy_(before.maximum(exp_avg_sq))
         denominator = (exp_avg_sq.sqrt() / (1 - beta2**step) ** 0.5).add_(group["eps"])
         add_quotient_(parameter, exp_avg, denominator, -(learning_rate(group) / (1 - beta1**step)))
+
+    def _fused_operator(
+        self, parameters: list[Any], gradients: list[Any], states: list[State], group: Group, **scaling: Any
+    ) -> None:
+        beta1, beta2 = map(number, group["betas"])
+        step = mt._fused_adamw_ if group["decoupled_weight_decay"] else mt._fused_adam_
+        averages = [[state[name] for state in states] for name in ("exp_avg", "exp_avg_sq")]
+        greatest = [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else []
+        step(
+            parameters, gradients, *averages, greatest, [state["step"] for state in states], amsgrad=group["amsgrad"],
+            lr=group["lr"], beta1=beta1, beta2=beta2, weight_decay=group["weight_decay"], eps=group["eps"],
+            maximize=group["maximize"], **scaling,
+        )  # fmt: skip
 
 
 def _check_tensor_options(lr: Any, betas: Any, foreach: bool, capturable: bool) -> None:

@@ -71,13 +71,13 @@ class Adamax(PerParameterOptimizer):
             "exp_inf": mt.zeros_like(parameter, memory_format=mt.preserve_format),
         }
 
-    def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
+    def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
         beta1, beta2 = group["betas"]
         step = advance(state)
         gradient = with_weight_decay(gradient, parameter, group["weight_decay"])
         exp_avg, exp_inf = state["exp_avg"], state["exp_inf"]
         exp_avg.lerp_(gradient, 1 - beta1)
-        exp_inf.copy_(mt.maximum(exp_inf * beta2, gradient.abs().add_(group["eps"])))
+        exp_inf.copy_((exp_inf * beta2).maximum(gradient.abs().add_(group["eps"])))
         if group["differentiable"]:
             exp_avg, exp_inf = exp_avg.clone(), exp_inf.clone()  # the graph keeps them while the next step changes both
         add_quotient_(parameter, exp_avg, exp_inf, -(learning_rate(group) / (1 - beta1**step)))

@@ -37,6 +37,8 @@ class ASGD(PerParameterOptimizer):
 
     _capturable_tensors = "params, mus, etas, and state_steps"
 
+    _takes_lists = False
+
     def __init__(
         self,
         params: ParamsT,

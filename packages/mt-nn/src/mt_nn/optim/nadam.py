@@ -38,6 +38,7 @@ class NAdam(PerParameterOptimizer):
         Options of a group.
     """
 
+    _numbers = ("step", "mu_product")
     _capturable_tensors = "params, mu_products and state_steps"
 
     def __init__(
@@ -83,7 +84,7 @@ class NAdam(PerParameterOptimizer):
             "exp_avg_sq": mt.zeros_like(parameter, memory_format=mt.preserve_format),
         }
 
-    def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
+    def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
         beta1, beta2 = group["betas"]
         step = advance(state)
         if group["decoupled_weight_decay"]:

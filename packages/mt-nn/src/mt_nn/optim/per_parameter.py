@@ -1,9 +1,11 @@
 """Optimizers that treat one parameter after another: the common course of ``step()``, and its arithmetic and checks."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import mt_core as mt
+from mt_core.tensor_lists import TensorList
 
 from .optimizer import Optimizer
 
@@ -33,10 +35,15 @@ class PerParameterOptimizer(Optimizer):
     Subclasses define :meth:`_new_state` and :meth:`_update`. Gradients are gathered and checked before the first
     parameter changes, so that a refused gradient leaves all parameters of its group as they were.
 
-    ``foreach`` and ``fused`` choose between implementations of one arithmetic; here there is one, and both are checked
-    and kept in the group as PyTorch does. ``capturable`` is refused on devices that cannot capture a graph.
+    With ``foreach=True`` parameters of one dtype and device are updated together: the same arithmetic on lists of
+    tensors, each step of it one operator (`mt_core.tensor_lists`). With ``fused=True`` a whole update is one operator,
+    for the optimizers that have it. ``capturable`` is refused on devices that cannot capture a graph.
     """
 
+    #: Whether :meth:`_update` is written in what lists of tensors can do; else ``foreach`` goes one by one.
+    _takes_lists = True
+    #: The numbers in a state that an update reads: parameters are updated together where they have the same.
+    _numbers: tuple[str, ...] = ("step",)
     #: A complex parameter is updated as pairs of reals: real and imaginary parts independently.
     _complex_as_pairs = True
     #: What a capturable step demands to be on an accelerator, for the error message.
@@ -66,16 +73,69 @@ class PerParameterOptimizer(Optimizer):
     def _step_group(self, group: Group) -> None:
         self._check_group(group)
         ready = [(p, self._gradient(p, group), self._state(p, group)) for p in group["params"] if p.grad is not None]
+        if group.get("fused"):
+            self._update_fused(ready, group)
+            return
         maximize = group.get("maximize", False)
+        if group.get("foreach") and self._takes_lists:
+            ready = self._update_together(ready, group)
         for parameter, gradient, state in ready:
             if self._complex_as_pairs and parameter.is_complex():
                 parameter, gradient, state = mt.view_as_real(parameter), mt.view_as_real(gradient), _as_pairs(state)
             self._update(parameter, -gradient if maximize else gradient, state, group)
 
+    def _update_together(self, ready: list[Any], group: Group) -> list[Any]:
+        """Update those that can be in lists of one dtype, device, and state; return the others."""
+        rest, alike = [], defaultdict(list)
+        for row in ready:
+            parameter, gradient, state = row
+            if gradient.is_sparse or parameter.is_complex():
+                rest.append(row)
+                continue
+            numbers = [state[name].item() for name in self._numbers if name in state]
+            filled = tuple([name for name, value in state.items() if value is not None])
+            alike[(parameter.device, parameter.dtype, gradient.dtype, filled, *numbers)].append(row)
+        for rows in alike.values():
+            parameters, gradients, states = map(list, zip(*rows, strict=True))
+            filled = [name for name, value in states[0].items() if value is not None]
+            state = {name: TensorList([one[name] for one in states]) for name in filled}
+            gradient = TensorList(gradients)
+            self._update(TensorList(parameters), -gradient if group.get("maximize") else gradient, state, group)
+            for name in [name for name in state if name not in filled]:
+                for one, tensor in zip(states, state[name].tensors, strict=True):
+                    one[name] = tensor
+        return rest
+
+    def _update_fused(self, ready: list[Any], group: Group) -> None:
+        """Update all by one operator for each dtype and device."""
+        alike = defaultdict(list)
+        for row in ready:
+            parameter, gradient, _ = row
+            alike[(parameter.device, parameter.dtype, gradient.dtype)].append(row)
+        for (where, *_), rows in alike.items():
+            parameters, gradients, states = map(list, zip(*rows, strict=True))
+            # A `GradScaler` leaves them here, and lets the operator divide and skip.
+            scaling = [getattr(self, name, None) for name in ("grad_scale", "found_inf")]
+            grad_scale, found_inf = (None if one is None else one.to(where) for one in scaling)
+            steps = [state["step"] for state in states if "step" in state]
+            if steps:
+                mt._foreach_add_(steps, 1)
+            self._fused_operator(parameters, gradients, states, group, grad_scale=grad_scale, found_inf=found_inf)
+            if steps and found_inf is not None:
+                mt._foreach_sub_(steps, [found_inf.reshape(())] * len(steps))
+
+    def _fused_operator(
+        self, parameters: list[Any], gradients: list[Any], states: list[State], group: Group, **scaling: Any
+    ) -> None:
+        """Call the operator of a whole update; steps are counted up already."""
+        raise RuntimeError(f"{type(self).__name__} has no fused implementation")
+
     def _check_group(self, group: Group) -> None:
         if group.get("foreach") and group.get("differentiable"):
             raise AssertionError("_foreach ops don't support autograd")
-        if group.get("capturable") and not group.get("fused"):
+        if group.get("fused"):
+            _check_fusible(group)
+        elif group.get("capturable"):
             self._check_capturable(group)
 
     def _check_capturable(self, group: Group) -> None:
@@ -104,8 +164,8 @@ class PerParameterOptimizer(Optimizer):
         """What is remembered of a parameter before its first update."""
         raise NotImplementedError
 
-    def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
-        """Change a parameter and its state in place."""
+    def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
+        """Change a parameter and its state in place; or lists of them, which have the same numbers in their states."""
         raise NotImplementedError
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -237,6 +297,20 @@ def check_betas(betas: Any) -> None:
     for index in (0, 1):
         if not 0.0 <= betas[index] < 1.0:
             raise ValueError(f"Invalid beta parameter at index {index}: {betas[index]}")
+
+
+#: As the message has them; other devices than meta have the operators, or are third parties'.
+_FUSED_DEVICES = ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
+
+
+def _check_fusible(group: Group) -> None:
+    """Refuse parameters that no fused operator takes."""
+    for p in group["params"]:
+        if p.grad is not None and not (p.dtype.is_floating_point and p.device.type != "meta"):
+            raise RuntimeError(
+                "`fused=True` requires all the params to be floating point Tensors of supported devices: "
+                f"{_FUSED_DEVICES} but {p.dtype} and {p.device.type}"
+            )
 
 
 def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:

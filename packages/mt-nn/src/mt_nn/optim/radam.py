@@ -76,7 +76,7 @@ class RAdam(PerParameterOptimizer):
             "exp_avg_sq": mt.zeros_like(parameter, memory_format=mt.preserve_format),
         }
 
-    def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
+    def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
         beta1, beta2 = group["betas"]
         step = advance(state)
         if group["decoupled_weight_decay"]:

@@ -76,7 +76,7 @@ class RMSprop(PerParameterOptimizer):
         averages = {name: mt.zeros_like(parameter, memory_format=mt.preserve_format) for name in names}
         return {"step": new_step(parameter, group), **averages}
 
-    def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
+    def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
         advance(state)
         gradient = with_weight_decay(gradient, parameter, group["weight_decay"])
         average_square_(state["square_avg"], gradient, group["alpha"])
@@ -90,7 +90,7 @@ class RMSprop(PerParameterOptimizer):
             add_quotient_(parameter, gradient, denominator, rate)
 
 
-def _spread(gradient: mt.Tensor, state: State, group: Group) -> mt.Tensor:
+def _spread(gradient: Any, state: State, group: Group) -> Any:
     """The running root mean square of the gradient, about its running mean where centered."""
     if not group["centered"]:
         return state["square_avg"].sqrt()

@@ -26,6 +26,8 @@ class Rprop(PerParameterOptimizer):
         value.
     """
 
+    _takes_lists = False
+
     def __init__(
         self,
         params: ParamsT,

@@ -3,6 +3,7 @@
 from typing import Any
 
 import mt_core as mt
+from mt_core.tensor_lists import TensorList
 
 from .optimizer import ParamsT
 from .per_parameter import (
@@ -14,6 +15,7 @@ from .per_parameter import (
     check_learning_rate,
     check_not_negative,
     learning_rate,
+    number,
     with_weight_decay,
 )
 
@@ -72,6 +74,8 @@ class SGD(PerParameterOptimizer):
         }
         super().__init__(params, defaults)
         check_fused(fused, foreach, differentiable)
+        if fused:
+            self._step_supports_amp_scaling = True
 
     def _gradient(self, parameter: mt.Tensor, group: Group) -> mt.Tensor:
         gradient = parameter.grad
@@ -83,18 +87,41 @@ class SGD(PerParameterOptimizer):
         # An entry without momentum stays out of the checkpoint.
         return self.state[parameter] if group["momentum"] != 0 else {}
 
-    def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
+    def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
         gradient = with_weight_decay(gradient, parameter, group["weight_decay"])
         if group["momentum"] != 0:
             gradient = _with_momentum(gradient, state, group)
         add_scaled_(parameter, gradient, -learning_rate(group))
 
+    def _fused_operator(
+        self, parameters: list[Any], gradients: list[Any], states: list[State], group: Group, **scaling: Any
+    ) -> None:
+        has_momentum = group["momentum"] != 0
+        options = {k: group[k] for k in ("lr", "momentum", "dampening", "nesterov", "maximize")}
+        for is_first in (True, False):
+            new = [has_momentum and state.get("momentum_buffer") is None for state in states]
+            at = [i for i, one in enumerate(new) if one is is_first]
+            if not at:
+                continue
+            if is_first:
+                for i in at:
+                    states[i]["momentum_buffer"] = mt.empty_like(gradients[i])
+            buffers = [states[i]["momentum_buffer"] for i in at] if has_momentum else []
+            mt._fused_sgd_(
+                [parameters[i] for i in at], [gradients[i] for i in at], buffers, is_first_step=is_first,
+                weight_decay=number(group["weight_decay"]), **options, **scaling,
+            )  # fmt: skip
+            if is_first:
+                gradients, parameters, states = (
+                    [one for i, one in enumerate(column) if not new[i]] for column in (gradients, parameters, states)
+                )
 
-def _with_momentum(gradient: mt.Tensor, state: State, group: Group) -> mt.Tensor:
+
+def _with_momentum(gradient: Any, state: State, group: Group) -> Any:
     momentum = group["momentum"]
     buffer = state.get("momentum_buffer")
     if buffer is None:
-        buffer = state["momentum_buffer"] = gradient.detach().clone()
+        buffer = state["momentum_buffer"] = gradient.clone() if isinstance(gradient, TensorList) else gradient.detach().clone()
     else:
         buffer.mul_(momentum).add_(gradient, alpha=1 - group["dampening"])
     return gradient.add(buffer, alpha=momentum) if group["nesterov"] else buffer
