@@ -157,6 +157,53 @@ def test_other_implementations_give_the_same(name, flag):
         np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", sorted(set(DENSE) - {"Muon"}))
+def test_lists_of_parameters_of_several_histories_step_as_each_alone(name):
+    """With dtypes, layouts, missing gradients and shared memory that make lists of unlike items."""
+    results = []
+    for foreach in (False, True):
+        base = mt.linspace(-1, 1, 24)
+        parameters = [base[:6].reshape(2, 3), base[6:12], base[12:18].reshape(3, 2).t(), base[18:].double()]
+        parameters += [mt.ones(70, dtype=mt.bfloat16), mt.tensor(0.5), mt.linspace(0, 1, 9000)]
+        parameters = [Parameter(p) for p in parameters]
+        optimizer = getattr(optim, name)(parameters, **DENSE[name], foreach=foreach, maximize=True)
+        for step in range(3):
+            for i, p in enumerate(parameters):
+                p.grad = None if (step, i) == (1, 1) else mt.linspace(-1, 1, p.numel()).reshape(p.shape).to(p.dtype)
+            optimizer.step()
+        states = [value for p in parameters for value in optimizer.state[p].values() if isinstance(value, mt.Tensor)]
+        results.append([(t.detach().double().numpy(), t._version) for t in (*parameters, *states)])
+    for (one, version), (other, same_version) in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert version == same_version
+
+
+@pytest.mark.parametrize("name", ["Adam", "SGD", "Adagrad"])
+def test_a_fused_step_divides_by_the_scale_and_is_left_out_where_infinity_was_found(name):
+    def after(scale, found):
+        tensor = Parameter(mt.ones(3))
+        optimizer = getattr(optim, name)([tensor], **DENSE[name], lr=0.1, fused=True)
+        optimizer.grad_scale, optimizer.found_inf = mt.tensor(scale), mt.tensor(found)
+        tensor.grad = mt.tensor([1.0, 2.0, 3.0]) * scale
+        optimizer.step()
+        return values([tensor, tensor.grad, *[v for v in optimizer.state[tensor].values() if v is not None]])
+
+    for one, other in zip(after(1.0, 0.0), after(4.0, 0.0), strict=True):
+        np.testing.assert_array_equal(one, other)
+    left_out = after(4.0, 1.0)
+    np.testing.assert_array_equal(left_out[0], np.ones(3))
+    np.testing.assert_array_equal(left_out[1], [4.0, 8.0, 12.0])
+    if name != "SGD":
+        assert left_out[2] == 0
+
+
+def test_a_fused_step_refuses_what_no_fused_operator_takes():
+    for tensor in (Parameter(mt.ones(2, dtype=mt.complex64)), Parameter(mt.ones(2, device="meta"))):
+        tensor.grad = mt.ones_like(tensor)
+        with pytest.raises(RuntimeError, match="requires all the params to be floating point Tensors of supported"):
+            optim.Adam([tensor], fused=True).step()
+
+
 @pytest.mark.parametrize("name", DENSE)
 def test_a_step_on_meta_tensors_has_shapes_only(name):
     if name in ("Adafactor", "Muon"):

@@ -105,6 +105,9 @@ class TensorList:
     def zero_(self) -> TensorList:
         return self._written("zero_")
 
+    def detach(self) -> TensorList:
+        return TensorList([tensor.detach() for tensor in self.tensors])
+
     def clone(self) -> TensorList:
         return self._made("clone", None)
 

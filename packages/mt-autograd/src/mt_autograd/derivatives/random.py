@@ -68,3 +68,6 @@ derivative(
     "native_dropout_backward",
     grad_output=lambda grad, mask, scale: grad * mask * scale,
 )
+non_differentiable(
+    "_sobol_engine_draw", "_sobol_engine_initialize_state_", "_sobol_engine_scramble_", "_sobol_engine_ff_"
+)

@@ -183,6 +183,10 @@ __all__ = [
     '_rowwise_prune',
     '_safe_softmax',
     '_sample_dirichlet',
+    '_sobol_engine_draw',
+    '_sobol_engine_ff_',
+    '_sobol_engine_initialize_state_',
+    '_sobol_engine_scramble_',
     '_softmax',
     '_softmax_backward_data',
     '_sparse_addmm',
@@ -1301,6 +1305,14 @@ _aten_safe_softmax_packet = packet('_safe_softmax', 'attention', ('_safe_softmax
 _aten_safe_softmax_kernels = overload('_safe_softmax', 'attention').cache
 _aten_sample_dirichlet_packet = packet('_sample_dirichlet', 'random', ('_sample_dirichlet',))
 _aten_sample_dirichlet_kernels = overload('_sample_dirichlet', 'random').cache
+_aten_sobol_engine_draw_packet = packet('_sobol_engine_draw', 'random', ('_sobol_engine_draw',))
+_aten_sobol_engine_draw_kernels = overload('_sobol_engine_draw', 'random').cache
+_aten_sobol_engine_ff__packet = packet('_sobol_engine_ff_', 'random', ('_sobol_engine_ff_',))
+_aten_sobol_engine_ff__kernels = overload('_sobol_engine_ff_', 'random').cache
+_aten_sobol_engine_initialize_state__packet = packet('_sobol_engine_initialize_state_', 'random', ('_sobol_engine_initialize_state_',))
+_aten_sobol_engine_initialize_state__kernels = overload('_sobol_engine_initialize_state_', 'random').cache
+_aten_sobol_engine_scramble__packet = packet('_sobol_engine_scramble_', 'random', ('_sobol_engine_scramble_',))
+_aten_sobol_engine_scramble__kernels = overload('_sobol_engine_scramble_', 'random').cache
 _aten_softmax_packet = packet('_softmax', 'activation', ('_softmax',))
 _aten_softmax_kernels = overload('_softmax', 'activation').cache
 _aten_softmax_out_kernels = overload('_softmax.out', 'activation').cache
@@ -7893,6 +7905,143 @@ def _sample_dirichlet(_input=MISSING, _generator=MISSING, /, more=MISSING, gener
         _sample_dirichlet, _aten_sample_dirichlet_packet, (_input, _generator),
         (more, generator),
         ('generator',), args, kwargs,
+    )
+
+def _sobol_engine_draw(_quasi=MISSING, _n=MISSING, _sobolstate=MISSING, _dimension=MISSING, _num_generated=MISSING, _dtype=MISSING, /, more=MISSING, n=MISSING, sobolstate=MISSING, dimension=MISSING, num_generated=MISSING, dtype=MISSING, *args, **kwargs):
+    """_sobol_engine_draw(quasi, n, sobolstate, dimension, num_generated, dtype) -> (Tensor, Tensor)
+
+    The next points (n, dimension) in [0, 1), and where the sequence stands then (dimension)."""
+    if _n is not MISSING:
+        if n is not MISSING: kwargs['n'] = n
+        n = _n
+    if _sobolstate is not MISSING:
+        if sobolstate is not MISSING: kwargs['sobolstate'] = sobolstate
+        sobolstate = _sobolstate
+    if _dimension is not MISSING:
+        if dimension is not MISSING: kwargs['dimension'] = dimension
+        dimension = _dimension
+    if _num_generated is not MISSING:
+        if num_generated is not MISSING: kwargs['num_generated'] = num_generated
+        num_generated = _num_generated
+    if _dtype is not MISSING:
+        if dtype is not MISSING: kwargs['dtype'] = dtype
+        dtype = _dtype
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _quasi.__class__ in TENSORS
+                and n.__class__ is int
+                and sobolstate.__class__ in TENSORS
+                and dimension.__class__ is int
+                and num_generated.__class__ is int
+                and (dtype is None or dtype.__class__ is dtype_class)
+            ):
+                return _aten_sobol_engine_draw_kernels[_quasi._keys | sobolstate._keys | tls.mode](
+                    _quasi,
+                    n,
+                    sobolstate,
+                    dimension,
+                    num_generated,
+                    dtype,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sobol_engine_draw, _aten_sobol_engine_draw_packet, (_quasi, _n, _sobolstate, _dimension, _num_generated, _dtype),
+        (more, n, sobolstate, dimension, num_generated, dtype),
+        ('n', 'sobolstate', 'dimension', 'num_generated', 'dtype'), args, kwargs,
+    )
+
+def _sobol_engine_ff_(_input=MISSING, _n=MISSING, _sobolstate=MISSING, _dimension=MISSING, _num_generated=MISSING, /, more=MISSING, n=MISSING, sobolstate=MISSING, dimension=MISSING, num_generated=MISSING, *args, **kwargs):
+    """_sobol_engine_ff_(input, n, sobolstate, dimension, num_generated) -> Tensor
+
+    Take `self` (dimension) as many points further."""
+    if _n is not MISSING:
+        if n is not MISSING: kwargs['n'] = n
+        n = _n
+    if _sobolstate is not MISSING:
+        if sobolstate is not MISSING: kwargs['sobolstate'] = sobolstate
+        sobolstate = _sobolstate
+    if _dimension is not MISSING:
+        if dimension is not MISSING: kwargs['dimension'] = dimension
+        dimension = _dimension
+    if _num_generated is not MISSING:
+        if num_generated is not MISSING: kwargs['num_generated'] = num_generated
+        num_generated = _num_generated
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and n.__class__ is int
+                and sobolstate.__class__ in TENSORS
+                and dimension.__class__ is int
+                and num_generated.__class__ is int
+            ):
+                return _aten_sobol_engine_ff__kernels[_input._keys | sobolstate._keys | tls.mode](
+                    _input,
+                    n,
+                    sobolstate,
+                    dimension,
+                    num_generated,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sobol_engine_ff_, _aten_sobol_engine_ff__packet, (_input, _n, _sobolstate, _dimension, _num_generated),
+        (more, n, sobolstate, dimension, num_generated),
+        ('n', 'sobolstate', 'dimension', 'num_generated'), args, kwargs,
+    )
+
+def _sobol_engine_initialize_state_(_input=MISSING, _dimension=MISSING, /, more=MISSING, dimension=MISSING, *args, **kwargs):
+    """_sobol_engine_initialize_state_(input, dimension) -> Tensor
+
+    Fill `self` (dimension, 30) with direction numbers; Joe and Kuo (2008), new-joe-kuo-6.21201."""
+    if _dimension is not MISSING:
+        if dimension is not MISSING: kwargs['dimension'] = dimension
+        dimension = _dimension
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS and dimension.__class__ is int:
+                return _aten_sobol_engine_initialize_state__kernels[_input._keys | tls.mode](
+                    _input,
+                    dimension,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sobol_engine_initialize_state_, _aten_sobol_engine_initialize_state__packet, (_input, _dimension),
+        (more, dimension),
+        ('dimension',), args, kwargs,
+    )
+
+def _sobol_engine_scramble_(_input=MISSING, _ltm=MISSING, _dimension=MISSING, /, more=MISSING, ltm=MISSING, dimension=MISSING, *args, **kwargs):
+    """_sobol_engine_scramble_(input, ltm, dimension) -> Tensor
+
+    Multiply the bits of direction numbers `self` (dimension, 30) by lower triangular matrices (dimension, 30, 30)."""
+    if _ltm is not MISSING:
+        if ltm is not MISSING: kwargs['ltm'] = ltm
+        ltm = _ltm
+    if _dimension is not MISSING:
+        if dimension is not MISSING: kwargs['dimension'] = dimension
+        dimension = _dimension
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and ltm.__class__ in TENSORS
+                and dimension.__class__ is int
+            ):
+                return _aten_sobol_engine_scramble__kernels[_input._keys | ltm._keys | tls.mode](
+                    _input,
+                    ltm,
+                    dimension,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _sobol_engine_scramble_, _aten_sobol_engine_scramble__packet, (_input, _ltm, _dimension),
+        (more, ltm, dimension),
+        ('ltm', 'dimension'), args, kwargs,
     )
 
 def _softmax(_input=MISSING, _dim=MISSING, _half_to_float=MISSING, /, more=MISSING, dim=MISSING, half_to_float=MISSING, out=MISSING, *args, **kwargs):
@@ -35646,6 +35795,10 @@ NAMESPACES = {
         ('_rowwise_prune', '_rowwise_prune'),
         ('_safe_softmax', '_safe_softmax'),
         ('_sample_dirichlet', '_sample_dirichlet'),
+        ('_sobol_engine_draw', '_sobol_engine_draw'),
+        ('_sobol_engine_ff_', '_sobol_engine_ff_'),
+        ('_sobol_engine_initialize_state_', '_sobol_engine_initialize_state_'),
+        ('_sobol_engine_scramble_', '_sobol_engine_scramble_'),
         ('_softmax', '_softmax'),
         ('_softmax_backward_data', '_softmax_backward_data'),
         ('_standard_gamma', '_standard_gamma'),

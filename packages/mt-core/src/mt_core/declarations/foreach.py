@@ -106,9 +106,7 @@ _ADAGRAD = (
 )
 for _name, _arguments in (("adam", _ADAM), ("adamw", _ADAM), ("sgd", _SGD), ("adagrad", _ADAGRAD)):
     for _form, _rate in (("", "float"), (".tensor_lr", "Tensor")):
-        _filled = (
-            _arguments.format("" if _form else "(d!)", _rate) if _name == "adagrad" else _arguments.format(_rate)
-        )
+        _filled = _arguments.format("" if _form else "(d!)", _rate) if _name == "adagrad" else _arguments.format(_rate)
         family.composite(
             f"_fused_{_name}_{_form}({_filled}, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()",
             variants="function",

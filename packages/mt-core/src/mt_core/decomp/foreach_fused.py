@@ -1,6 +1,7 @@
 """Whole updates of optimizers: ``_fused_adam_`` and its kin, on lists of parameters, gradients and states.
 
-Half types are computed in float32 and rounded once, at the end of the update.
+Half types are computed in float32 and rounded once, at the end of the update. As in PyTorch nothing is recorded: a
+parameter is changed as under ``no_grad``, whatever the grad mode.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..dispatch.registry import register_composite as composite
+from ..keys import AUTOGRAD
+from ..state import excluding
 from ..tensor_lists import TensorList
 
 __all__: list[str] = []
@@ -128,17 +131,16 @@ def _adagrad(
         _on_wide(update, *chosen, written=(0, 2))
 
 
+def _unrecorded(function: Callable[..., None], **chosen: Any) -> Callable[..., None]:
+    def run(*args: Any) -> None:
+        with excluding(AUTOGRAD):
+            function(*args, **chosen)
+
+    return run
+
+
 for _form in ("", ".tensor_lr"):
-
-    @composite(f"_fused_adam_{_form}")
-    def fused_adam(*args: Any) -> None:
-        """Lists of (*): parameters and averages are written."""
-        _adam(*args, decoupled=False)
-
-    @composite(f"_fused_adamw_{_form}")
-    def fused_adamw(*args: Any) -> None:
-        """Lists of (*): as `fused_adam`, weights decay apart from the gradient."""
-        _adam(*args, decoupled=True)
-
-    composite(f"_fused_sgd_{_form}")(_sgd)
-    composite(f"_fused_adagrad_{_form}")(_adagrad)
+    composite(f"_fused_adam_{_form}")(_unrecorded(_adam, decoupled=False))
+    composite(f"_fused_adamw_{_form}")(_unrecorded(_adam, decoupled=True))
+    composite(f"_fused_sgd_{_form}")(_unrecorded(_sgd))
+    composite(f"_fused_adagrad_{_form}")(_unrecorded(_adagrad))

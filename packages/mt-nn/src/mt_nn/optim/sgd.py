@@ -3,7 +3,6 @@
 from typing import Any
 
 import mt_core as mt
-from mt_core.tensor_lists import TensorList
 
 from .optimizer import ParamsT
 from .per_parameter import (
@@ -121,7 +120,7 @@ def _with_momentum(gradient: Any, state: State, group: Group) -> Any:
     momentum = group["momentum"]
     buffer = state.get("momentum_buffer")
     if buffer is None:
-        buffer = state["momentum_buffer"] = gradient.clone() if isinstance(gradient, TensorList) else gradient.detach().clone()
+        buffer = state["momentum_buffer"] = gradient.detach().clone()
     else:
         buffer.mul_(momentum).add_(gradient, alpha=1 - group["dampening"])
     return gradient.add(buffer, alpha=momentum) if group["nesterov"] else buffer

@@ -82,3 +82,56 @@ cases(
     lambda t: call([t(2, 3), t(4)], t.of([0.0]), t.of([0.5])),
     lambda t: call([t(2, 3), t.of([1.0, float("inf")])], t.of([0.0]), t.of([2.0])),
 )
+
+
+def _fused(t: TensorMaker, lists: int) -> list[list[Tensor]]:
+    return [[t(2, 3, low=0.1, high=0.9), t(4, low=0.1, high=0.9)] for _ in range(lists)]
+
+
+def _steps(t: TensorMaker) -> list[Tensor]:
+    return [t.of(2.0), t.of(3.0)]
+
+
+def _fused_samples(name: str, several: int, one: dict[str, Any], other: dict[str, Any], steps: bool) -> None:
+    """Without and with the last list, at other numbers each; the rate as a number, or as a tensor."""
+
+    def sample(t: TensorMaker, lists: int, rate: float, options: dict[str, Any], scaling: bool, packed: bool) -> Sample:
+        given: list[Any] = [*_fused(t, lists), *([[]] if lists < several else []), *([_steps(t)] if steps else [])]
+        scale = {"grad_scale": t.of(2.0), "found_inf": t.of(0.0)} if scaling else {}
+        return call(*given, lr=t.of(rate) if packed else rate, **options, **scale)
+
+    for form in ("", ".tensor_lr"):
+        cases(
+            f"{name}_{form}",
+            lambda t, packed=bool(form): sample(t, several - 1, 0.1, one, False, packed),
+            lambda t, packed=bool(form): sample(t, several, 0.2, other, True, packed),
+        )
+
+
+for _name in ("_fused_adam", "_fused_adamw"):
+    _fused_samples(
+        _name, 5,
+        {"beta1": 0.8, "beta2": 0.95, "eps": 1e-6, "weight_decay": 0.1, "amsgrad": False, "maximize": False},
+        {"beta1": 0.7, "beta2": 0.9, "eps": 1e-3, "weight_decay": 0.0, "amsgrad": True, "maximize": True},
+        steps=True,
+    )  # fmt: skip
+_fused_samples(
+    "_fused_sgd", 3,
+    {"momentum": 0.0, "dampening": 0.0, "weight_decay": 0.1, "nesterov": False, "maximize": True,
+     "is_first_step": True},
+    {"momentum": 0.9, "dampening": 0.1, "weight_decay": 0.0, "nesterov": True, "maximize": False,
+     "is_first_step": False},
+    steps=False,
+)  # fmt: skip
+for _form in ("", ".tensor_lr"):
+    cases(
+        f"_fused_adagrad_{_form}",
+        lambda t, packed=bool(_form): call(
+            *_fused(t, 3), _steps(t), lr=t.of(0.1) if packed else 0.1, lr_decay=0.1, weight_decay=0.1, eps=1e-6,
+            maximize=False,
+        ),
+        lambda t, packed=bool(_form): call(
+            *_fused(t, 3), _steps(t), lr=t.of(0.2) if packed else 0.2, lr_decay=0.2, weight_decay=0.0, eps=1e-3,
+            maximize=True, grad_scale=t.of(2.0), found_inf=t.of(0.0),
+        ),
+    )  # fmt: skip
