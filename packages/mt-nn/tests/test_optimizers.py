@@ -44,6 +44,7 @@ DENSE = {
     "Rprop": {},
     "SGD": {"momentum": 0.9},
 }
+CAPTURABLE = set(DENSE) - {"Adafactor", "Adagrad", "Muon", "SGD"}
 DIFFERENTIABLE = sorted(set(DENSE) - {"Adafactor", "Muon"})
 
 
@@ -176,6 +177,37 @@ def test_lists_of_parameters_of_several_histories_step_as_each_alone(name):
     for (one, version), (other, same_version) in zip(*results, strict=True):
         np.testing.assert_array_equal(one, other)
         assert version == same_version
+
+
+@pytest.mark.parametrize("name", sorted(CAPTURABLE))
+def test_a_capturable_step_reads_no_number(name, monkeypatch):
+    """The meta device has none to read; on the CPU, where PyTorch refuses it, values are the ordinary step's."""
+    cls = getattr(optim, name)
+    monkeypatch.setattr(cls, "_check_capturable", lambda self, group: None)
+    results = []
+    for capturable in (False, True):
+        parameters, gradients = new_problem("float64")
+        optimizer = cls(parameters, **DENSE[name], capturable=capturable)
+        take_steps(optimizer, gradients, 7)
+        results.append(values(parameters))
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+    meta = Parameter(mt.ones(2, 2, device="meta"))
+    optimizer = cls([meta], **DENSE[name], capturable=True)
+    optimizer.param_groups[0]["lr"] = mt.tensor(0.1, device="meta")
+    optimizer.state[meta] = {
+        key: mt.empty_like(value, device="meta") for key, value in optimizer_state(name, capturable=True).items()
+    }
+    meta.grad = mt.ones(2, 2, device="meta")
+    optimizer.step()
+
+
+def optimizer_state(name, **options):
+    tensor = parameter()
+    tensor.grad = mt.ones(2, 2)
+    optimizer = getattr(optim, name)([tensor], **DENSE[name], **options)
+    optimizer.step()
+    return optimizer.state[tensor]
 
 
 @pytest.mark.parametrize("name", ["Adam", "SGD", "Adagrad"])

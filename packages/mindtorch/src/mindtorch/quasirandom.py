@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import mt_core as mt
+from mt_core.api import _functions as ops
 from mt_core.random import Generator
 
 __all__ = ["SobolEngine"]
@@ -41,7 +42,7 @@ class SobolEngine:
         self.dimension = dimension
         cpu = mt.device("cpu")
         self.sobolstate = mt.zeros(dimension, self.MAXBIT, device=cpu, dtype=mt.long)
-        mt._sobol_engine_initialize_state_(self.sobolstate, dimension)
+        ops._sobol_engine_initialize_state_(self.sobolstate, dimension)
         if scramble:
             self._scramble()
         else:
@@ -73,7 +74,7 @@ class SobolEngine:
         return result if out is None else out.resize_as_(result).copy_(result)
 
     def _next(self, n: int, num_generated: int, dtype: mt.dtype) -> Any:
-        return mt._sobol_engine_draw(self.quasi, n, self.sobolstate, self.dimension, num_generated, dtype=dtype)
+        return ops._sobol_engine_draw(self.quasi, n, self.sobolstate, self.dimension, num_generated, dtype=dtype)
 
     def draw_base2(self, m: int, out: mt.Tensor | None = None, dtype: mt.dtype | None = None) -> mt.Tensor:
         """The next ``2**m`` points, which are balanced.
@@ -104,7 +105,7 @@ class SobolEngine:
         """Skip `n` points."""
         first = self.num_generated == 0
         steps, done = (n - 1, 0) if first else (n, self.num_generated - 1)
-        mt._sobol_engine_ff_(self.quasi, steps, self.sobolstate, self.dimension, done)
+        ops._sobol_engine_ff_(self.quasi, steps, self.sobolstate, self.dimension, done)
         self.num_generated += n
         return self
 
@@ -117,7 +118,7 @@ class SobolEngine:
         shift = mt.randint(2, (self.dimension, self.MAXBIT), device=cpu, generator=generator)
         self.shift = mt.mv(shift, mt.pow(2, mt.arange(0, self.MAXBIT, device=cpu)))
         matrices = mt.randint(2, (self.dimension, self.MAXBIT, self.MAXBIT), device=cpu, generator=generator).tril()
-        mt._sobol_engine_scramble_(self.sobolstate, matrices, self.dimension)
+        ops._sobol_engine_scramble_(self.sobolstate, matrices, self.dimension)
 
     def __repr__(self) -> str:
         told = [f"dimension={self.dimension}"]

@@ -26,7 +26,7 @@ Arrays = list[Any]
 
 #: Rows that go through a chain together: what is in between stays in the cache.
 _TOGETHER = 64
-_run_all = deque(maxlen=0).extend
+_run_all: Callable[[Any], None] = deque(maxlen=0).extend
 
 
 def _enter(name: str, function: Callable[..., Any], *, writes: bool) -> None:

@@ -79,6 +79,7 @@ def _arrays(args: tuple[Any, ...], kernel: Kernel, backend: Any) -> list[Any] | 
         return None
     given: list[Any] = []
     shapes = None
+    value: Any
     for value in args:
         if value.__class__ is not list and value.__class__ is not tuple:
             if value.__class__ not in _NUMBERS or not -_HELD < value < _HELD:
@@ -107,7 +108,7 @@ def _arrays(args: tuple[Any, ...], kernel: Kernel, backend: Any) -> list[Any] | 
     return given
 
 
-_NUMBERS = frozenset((float, int))
+_NUMBERS: frozenset[Any] = frozenset((float, int))
 
 
 def _are_apart(args: tuple[Any, ...]) -> bool:

@@ -88,7 +88,7 @@ class Adafactor(PerParameterOptimizer):
         }
 
     def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
-        step = advance(state)
+        step = advance(state, group)
         squared_floor, scale_floor = group["eps"]
         if squared_floor is None:
             squared_floor = mt.finfo(parameter.dtype).eps

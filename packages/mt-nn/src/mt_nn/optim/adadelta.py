@@ -76,7 +76,7 @@ class Adadelta(PerParameterOptimizer):
 
     def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
         rho, eps = group["rho"], group["eps"]
-        advance(state)
+        advance(state, group)
         gradient = with_weight_decay(gradient, parameter, group["weight_decay"])
         average_square_(state["square_avg"], gradient, rho)
         gradient_scale = state["square_avg"].add(eps).sqrt_()

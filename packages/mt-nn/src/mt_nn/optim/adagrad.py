@@ -3,6 +3,7 @@
 from typing import Any
 
 import mt_core as mt
+from mt_core.api import _functions as ops
 
 from .optimizer import ParamsT
 from .per_parameter import (
@@ -90,7 +91,7 @@ class Adagrad(PerParameterOptimizer):
         }
 
     def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
-        step = advance(state)
+        step = advance(state, group)
         if gradient.is_sparse:
             self._update_rows(parameter, gradient, state, group, step)
             return
@@ -110,7 +111,7 @@ class Adagrad(PerParameterOptimizer):
     ) -> None:
         sums, steps = ([state[name] for state in states] for name in ("sum", "step"))
         options = {k: group[k] for k in ("lr", "lr_decay", "weight_decay", "eps", "maximize")}
-        mt._fused_adagrad_(parameters, gradients, sums, steps, **options, **scaling)
+        ops._fused_adagrad_(parameters, gradients, sums, steps, **options, **scaling)
 
     def _update_rows(self, parameter: mt.Tensor, gradient: Any, state: State, group: Group, step: Any) -> None:
         """Of a sparse gradient: only what it names is touched, in parameter and state.

@@ -3,6 +3,7 @@
 from typing import Any
 
 import mt_core as mt
+from mt_core.api import _functions as ops
 
 from .optimizer import ParamsT
 from .per_parameter import (
@@ -96,7 +97,7 @@ class Adam(PerParameterOptimizer):
 
     def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
         beta1, beta2 = group["betas"]
-        step = advance(state)
+        step = advance(state, group)
         if group["decoupled_weight_decay"]:
             decay_weights_(parameter, group)
         else:
@@ -117,7 +118,7 @@ class Adam(PerParameterOptimizer):
         self, parameters: list[Any], gradients: list[Any], states: list[State], group: Group, **scaling: Any
     ) -> None:
         beta1, beta2 = map(number, group["betas"])
-        step = mt._fused_adamw_ if group["decoupled_weight_decay"] else mt._fused_adam_
+        step = ops._fused_adamw_ if group["decoupled_weight_decay"] else ops._fused_adam_
         averages = [[state[name] for state in states] for name in ("exp_avg", "exp_avg_sq")]
         greatest = [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else []
         step(

@@ -73,7 +73,7 @@ class Adamax(PerParameterOptimizer):
 
     def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
         beta1, beta2 = group["betas"]
-        step = advance(state)
+        step = advance(state, group)
         gradient = with_weight_decay(gradient, parameter, group["weight_decay"])
         exp_avg, exp_inf = state["exp_avg"], state["exp_inf"]
         exp_avg.lerp_(gradient, 1 - beta1)

@@ -77,8 +77,11 @@ class ASGD(PerParameterOptimizer):
         }
 
     def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
-        step, eta, mu = advance(state), state["eta"].item(), state["mu"].item()
         gradient = with_weight_decay(gradient, parameter, group["weight_decay"])
+        if group["capturable"]:
+            _update_captured(parameter, gradient, state, group)
+            return
+        step, eta, mu = advance(state, group), state["eta"].item(), state["mu"].item()
         parameter.mul_(1 - group["lambd"] * eta)
         parameter.add_(gradient, alpha=-eta)
         mean = state["ax"]
@@ -89,3 +92,14 @@ class ASGD(PerParameterOptimizer):
         lr = number(learning_rate(group))
         state["eta"].fill_(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
         state["mu"].fill_(1 / max(1, step - group["t0"]))
+
+
+def _update_captured(parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
+    """`ASGD._update` with the counters left on their device."""
+    step, eta, mean = advance(state, group), state["eta"], state["ax"]
+    parameter.mul_(1 - group["lambd"] * eta)
+    parameter.sub_(gradient * eta)
+    mean.add_(parameter.sub(mean).mul_(state["mu"]))
+    lr = learning_rate(group)
+    eta.copy_(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
+    state["mu"].copy_(1 / (step - group["t0"]).clamp(min=1))

@@ -86,14 +86,17 @@ class NAdam(PerParameterOptimizer):
 
     def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
         beta1, beta2 = group["betas"]
-        step = advance(state)
+        step = advance(state, group)
         if group["decoupled_weight_decay"]:
             decay_weights_(parameter, group)
         else:
             gradient = with_weight_decay(gradient, parameter, group["weight_decay"])
         momentum, next_momentum = (_momentum(beta1, count, group["momentum_decay"]) for count in (step, step + 1))
         product = state["mu_product"].mul_(momentum)
-        product = product.clone() if group["differentiable"] else product.item()
+        if group["differentiable"]:
+            product = product.clone()
+        elif not group["capturable"]:
+            product = product.item()
         exp_avg, exp_avg_sq = state["exp_avg"], state["exp_avg_sq"]
         exp_avg.lerp_(gradient, 1 - beta1)
         average_square_(exp_avg_sq, gradient, beta2)
@@ -105,6 +108,6 @@ class NAdam(PerParameterOptimizer):
         add_quotient_(parameter, exp_avg, denominator, -lr * next_momentum / (1.0 - product * next_momentum))
 
 
-def _momentum(beta1: float, step: float, decay: float) -> float:
+def _momentum(beta1: float, step: Any, decay: float) -> Any:
     """The momentum of a step: rises towards beta1."""
     return beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import mt_core as mt
+from mt_core.api import _functions as ops
 from mt_core.tensor_lists import TensorList
 
 from .optimizer import Optimizer
@@ -37,7 +38,8 @@ class PerParameterOptimizer(Optimizer):
 
     With ``foreach=True`` parameters of one dtype and device are updated together: the same arithmetic on lists of
     tensors, each step of it one operator (`mt_core.tensor_lists`). With ``fused=True`` a whole update is one operator,
-    for the optimizers that have it. ``capturable`` is refused on devices that cannot capture a graph.
+    for the optimizers that have it. With ``capturable=True`` no number is read from a device, so that a step can be
+    captured as a graph; it is refused on devices that cannot.
     """
 
     #: Whether :meth:`_update` is written in what lists of tensors can do; else ``foreach`` goes one by one.
@@ -77,7 +79,8 @@ class PerParameterOptimizer(Optimizer):
             self._update_fused(ready, group)
             return
         maximize = group.get("maximize", False)
-        if group.get("foreach") and self._takes_lists:
+        # Which numbers states have in common only the host can tell, and what is captured must not ask it.
+        if group.get("foreach") and self._takes_lists and not group.get("capturable"):
             ready = self._update_together(ready, group)
         for parameter, gradient, state in ready:
             if self._complex_as_pairs and parameter.is_complex():
@@ -119,10 +122,10 @@ class PerParameterOptimizer(Optimizer):
             grad_scale, found_inf = (None if one is None else one.to(where) for one in scaling)
             steps = [state["step"] for state in states if "step" in state]
             if steps:
-                mt._foreach_add_(steps, 1)
+                ops._foreach_add_(steps, 1)
             self._fused_operator(parameters, gradients, states, group, grad_scale=grad_scale, found_inf=found_inf)
             if steps and found_inf is not None:
-                mt._foreach_sub_(steps, [found_inf.reshape(())] * len(steps))
+                ops._foreach_sub_(steps, [found_inf.reshape(())] * len(steps))
 
     def _fused_operator(
         self, parameters: list[Any], gradients: list[Any], states: list[State], group: Group, **scaling: Any
@@ -213,11 +216,11 @@ def new_step(parameter: mt.Tensor, group: Group) -> mt.Tensor:
     return mt.tensor(0.0, dtype=scalar_dtype())
 
 
-def advance(state: State) -> float:
-    """Count one step and return the new count."""
+def advance(state: State, group: Group) -> Any:
+    """Count one step and return the new count: a number, or of a capturable step the tensor itself."""
     step = state["step"]
     step.add_(1)
-    return step.item()
+    return step if group.get("capturable") else step.item()
 
 
 # Arithmetic -----------------------------------------------------------------------------------------------------------
@@ -228,8 +231,9 @@ def number(value: Any) -> Any:
     return value.item() if isinstance(value, mt.Tensor) else value
 
 
-def _needs_grad(value: Any) -> bool:
-    return isinstance(value, mt.Tensor) and value.requires_grad
+def _stays_tensor(value: Any) -> bool:
+    """Whether a number is a tensor that is not to be read: it needs a gradient, or is on a device."""
+    return isinstance(value, mt.Tensor) and (value.requires_grad or value.device.type != "cpu")
 
 
 def learning_rate(group: Group) -> Any:
@@ -240,7 +244,7 @@ def learning_rate(group: Group) -> Any:
 
 def add_scaled_(target: mt.Tensor, source: mt.Tensor, scale: Any) -> None:
     """``target += scale * source``, differentiable in a tensor ``scale`` too."""
-    if _needs_grad(scale):
+    if _stays_tensor(scale):
         target.add_(source * scale)
     else:
         target.add_(source, alpha=number(scale))
@@ -248,7 +252,7 @@ def add_scaled_(target: mt.Tensor, source: mt.Tensor, scale: Any) -> None:
 
 def add_quotient_(target: mt.Tensor, numerator: mt.Tensor, denominator: mt.Tensor, scale: Any) -> None:
     """``target += scale * numerator / denominator``, differentiable in a tensor ``scale`` too."""
-    if _needs_grad(scale):
+    if _stays_tensor(scale):
         target.add_(numerator * scale / denominator)
     else:
         target.addcdiv_(numerator, denominator, value=number(scale))
@@ -256,7 +260,7 @@ def add_quotient_(target: mt.Tensor, numerator: mt.Tensor, denominator: mt.Tenso
 
 def with_weight_decay(gradient: mt.Tensor, parameter: mt.Tensor, weight_decay: Any) -> mt.Tensor:
     """The gradient of the loss plus the L2 penalty ``weight_decay / 2 * |parameter|**2``."""
-    if _needs_grad(weight_decay):
+    if _stays_tensor(weight_decay):
         return gradient + parameter * weight_decay
     return gradient.add(parameter, alpha=number(weight_decay)) if number(weight_decay) != 0 else gradient
 
@@ -270,7 +274,7 @@ def decay_weights_(parameter: mt.Tensor, group: Group) -> None:
 
 def average_square_(average: mt.Tensor, gradient: mt.Tensor, beta: Any) -> None:
     """``average = beta * average + (1 - beta) * gradient**2``, differentiable in a tensor ``beta`` too."""
-    if _needs_grad(beta):
+    if _stays_tensor(beta):
         average.lerp_(gradient.square(), 1 - beta)
     else:
         average.mul_(beta).addcmul_(gradient, gradient, value=number(1 - beta))

@@ -78,7 +78,7 @@ class RAdam(PerParameterOptimizer):
 
     def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
         beta1, beta2 = group["betas"]
-        step = advance(state)
+        step = advance(state, group)
         if group["decoupled_weight_decay"]:
             decay_weights_(parameter, group)
         else:
@@ -87,11 +87,25 @@ class RAdam(PerParameterOptimizer):
         exp_avg.lerp_(gradient, 1 - beta1)
         average_square_(exp_avg_sq, gradient, beta2)
         direction = exp_avg / (1 - beta1**step)
+        if group["capturable"]:
+            add_scaled_(
+                parameter, direction * _captured_rate(exp_avg_sq, beta2, step, group["eps"]), -learning_rate(group)
+            )
+            return
         rectification = _rectification(beta2, step)
         if rectification is not None:
             adaptive = math.sqrt(1 - beta2**step) / (exp_avg_sq.sqrt() + group["eps"])
             direction = direction * adaptive * rectification
         add_scaled_(parameter, direction, -learning_rate(group))
+
+
+def _captured_rate(exp_avg_sq: mt.Tensor, beta2: float, step: mt.Tensor, eps: float) -> mt.Tensor:
+    """What the direction is multiplied by, without asking whether the average of squares is to be trusted yet."""
+    greatest = 2 / (1 - beta2) - 1
+    length = greatest - 2 * step * beta2**step / (1 - beta2**step)
+    rectification = ((length - 4) * (length - 2) * greatest / ((greatest - 4) * (greatest - 2) * length)).sqrt()
+    adaptive = (1 - beta2**step).sqrt() / (exp_avg_sq.sqrt() + eps)
+    return mt.where(length > 5.0, rectification * adaptive, 1.0)
 
 
 def _rectification(beta2: float, step: float) -> float | None:

@@ -77,7 +77,7 @@ class RMSprop(PerParameterOptimizer):
         return {"step": new_step(parameter, group), **averages}
 
     def _update(self, parameter: Any, gradient: Any, state: State, group: Group) -> None:
-        advance(state)
+        advance(state, group)
         gradient = with_weight_decay(gradient, parameter, group["weight_decay"])
         average_square_(state["square_avg"], gradient, group["alpha"])
         denominator = _spread(gradient, state, group) + group["eps"]

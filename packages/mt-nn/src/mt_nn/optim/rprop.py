@@ -65,7 +65,7 @@ class Rprop(PerParameterOptimizer):
     def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
         shrink, grow = group["etas"]
         least, greatest = group["step_sizes"]
-        advance(state)
+        advance(state, group)
         agreement = gradient.mul(state["prev"]).sign_()
         factor = mt.ones_like(agreement).masked_fill_(agreement > 0, grow).masked_fill_(agreement < 0, shrink)
         step_size = state["step_size"]

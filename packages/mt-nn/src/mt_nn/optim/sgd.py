@@ -3,6 +3,7 @@
 from typing import Any
 
 import mt_core as mt
+from mt_core.api import _functions as ops
 
 from .optimizer import ParamsT
 from .per_parameter import (
@@ -106,7 +107,7 @@ class SGD(PerParameterOptimizer):
                 for i in at:
                     states[i]["momentum_buffer"] = mt.empty_like(gradients[i])
             buffers = [states[i]["momentum_buffer"] for i in at] if has_momentum else []
-            mt._fused_sgd_(
+            ops._fused_sgd_(
                 [parameters[i] for i in at], [gradients[i] for i in at], buffers, is_first_step=is_first,
                 weight_decay=number(group["weight_decay"]), **options, **scaling,
             )  # fmt: skip
