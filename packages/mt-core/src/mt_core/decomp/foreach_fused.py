@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..dispatch.registry import register_composite as composite
+from ..dtypes import scalar_type_name
 from ..keys import AUTOGRAD
 from ..state import excluding
 from ..tensor_lists import TensorList
@@ -132,7 +133,12 @@ def _adagrad(
 
 
 def _unrecorded(function: Callable[..., None], **chosen: Any) -> Callable[..., None]:
+    words = f"{function.__name__[1:]}_kernel"
+
     def run(*args: Any) -> None:
+        for tensor in args[0]:
+            if not tensor.dtype.is_floating_point:
+                raise NotImplementedError(f"\"fused_{words}\" not implemented for '{scalar_type_name(tensor.dtype)}'")
         with excluding(AUTOGRAD):
             function(*args, **chosen)
 

@@ -52,8 +52,8 @@ def scramble(self: Any, ltm: Any, dimension: int) -> Spec:
 @shape_rule("_sobol_engine_ff_")
 def fast_forward(self: Any, n: int, sobolstate: Any, dimension: int, num_generated: int) -> Spec:
     """self (dimension), sobolstate (dimension, 30), both of int64."""
-    _check_long("quasi", self)
     _check_long("sobolstate", sobolstate)
+    _check_long("quasi", self)
     _check_shape("quasi", self, (dimension,))
     _check_shape("sobolstate", sobolstate, (dimension, BITS))
     return Spec(self.shape, int64)
