@@ -74,14 +74,14 @@ def _turned(count: int, n: int, sobolstate: np.ndarray) -> np.ndarray:
 
 @kernel("_sobol_engine_initialize_state_", half="native")
 def initialize_state(self: np.ndarray, dimension: int) -> np.ndarray:
-    """self (dimension, 30)."""
+    """self (dimension, 30) -> (dimension, 30)."""
     self[...] = _directions()[:dimension]
     return self
 
 
 @kernel("_sobol_engine_scramble_", half="native")
 def scramble(self: np.ndarray, ltm: np.ndarray, dimension: int) -> np.ndarray:
-    """self (dimension, 30), ltm (dimension, 30, 30), whose diagonals count as 1.
+    """self (dimension, 30), ltm (dimension, 30, 30), whose diagonals count as 1 -> (dimension, 30).
 
     Matousek, "On the L2-discrepancy for anchored boxes" (1998): bit p of a number becomes the parity of what row p of
     the matrix chooses of its bits.
@@ -101,7 +101,7 @@ def scramble(self: np.ndarray, ltm: np.ndarray, dimension: int) -> np.ndarray:
 
 @kernel("_sobol_engine_ff_", half="native")
 def fast_forward(self: np.ndarray, n: int, sobolstate: np.ndarray, dimension: int, num_generated: int) -> np.ndarray:
-    """self (dimension), sobolstate (dimension, 30)."""
+    """self (dimension), sobolstate (dimension, 30) -> (dimension)."""
     if n > 0:
         self ^= _turned(num_generated, n, sobolstate)
     return self
