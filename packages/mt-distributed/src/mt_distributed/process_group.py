@@ -135,8 +135,15 @@ class ProcessGroup:
     ) -> Work:
         number = self._count()
         seconds = (self._timeout if timeout == UNSET or timeout == timedelta(0) else timeout).total_seconds()
+        broke: RuntimeError | None = None
+        try:
+            requests = begin()
+        except RuntimeError as error:  # the library's, such as of a connection to a rank that has just died
+            if self._lifeline is None or isinstance(error, (DistBackendError, NotImplementedError)):
+                raise
+            requests, broke = [_Never()], error
         operation = Operation(
-            begin(),
+            requests,
             finish,
             tensors,
             name=f"{what} (number {number} of process group {self._name} '{self._description}', rank {self.rank()})",
@@ -145,6 +152,8 @@ class ProcessGroup:
             ranks=self._others if ranks is None else ranks,
             failed=lambda: self._break(what, number),
         )
+        if broke is not None:
+            operation.broke(broke)
         if not operation.advance() and is_async:
             mover.take(operation)
         return operation
@@ -480,7 +489,14 @@ class ProcessGroup:
             ranks=others,
             failed=lambda: self._break("new_group", self._sequence),
         )
-        return self._communicator.split(ranks, name, watched.check)
+        try:
+            return self._communicator.split(ranks, name, watched.check)
+        except DistBackendError:
+            raise
+        except RuntimeError as error:  # the library's
+            watched.broke(error)
+            watched.wait()
+            raise
 
     def abort(self) -> None:
         """Give up what was begun, and use the group no more."""

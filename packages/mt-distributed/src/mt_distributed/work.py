@@ -19,6 +19,8 @@ __all__ = ["Finished", "Operation", "Work"]
 
 #: Seconds that an operation may take to end after a rank left with a farewell: it may have done its part before.
 GRACE = 1.0
+#: Seconds that an error of the library waits for the news of a death: it may notice one before its cause is known here.
+NEWS = 3.0
 
 
 class Work:
@@ -135,6 +137,8 @@ class Operation(Work):
         self._begun = time.monotonic()
         self._left_at: float | None = None
         self._error: BaseException | None = None
+        self._broken: Exception | None = None
+        self._broken_at = 0.0
         self._is_done = False
         self._turn = threading.Lock()
         self._future: Future[Any] | None = None
@@ -150,15 +154,12 @@ class Operation(Work):
         try:
             if self._is_done:
                 return True
+            if self._broken is not None or not self._all_over():
+                return False
             try:
-                while self._requests and self._requests[0].test():
-                    request = self._requests.pop(0)
-                    self._source = getattr(request, "source", None)
-                if self._requests:
-                    return False
                 if self._finish is not None:
                     self._finish()
-            except Exception as error:  # noqa: BLE001 - a library's or the finishing code's: waiters get it
+            except Exception as error:  # noqa: BLE001 - the finishing code's: waiters get it
                 self._error = _said(error, self._name)
                 self._failed()
             self._is_done = True
@@ -166,6 +167,20 @@ class Operation(Work):
             self._turn.release()
         self._tell()
         return True
+
+    def broke(self, error: Exception) -> None:
+        """Told that the library failed: whoever waits gets the news of a death that comes soon, or else this error."""
+        self._broken, self._broken_at = error, time.monotonic()
+
+    def _all_over(self) -> bool:
+        """Whether all requests are; where the library fails at one, `check` says why it did."""
+        try:
+            while self._requests and self._requests[0].test():
+                request = self._requests.pop(0)
+                self._source = getattr(request, "source", None)
+        except Exception as error:  # noqa: BLE001 - a library's, of whatever class
+            self.broke(error)
+        return not self._requests
 
     def _tell(self) -> None:
         with self._turn:
@@ -202,6 +217,8 @@ class Operation(Work):
             if lost and (deaths or now > (self._left_at or now) + GRACE) and not self.advance():
                 who = "; ".join(map(str, deaths or lost))
                 self._fail(DistBackendError(f"{who} during {self._name}{self._after(self._lifeline, deaths)}"))
+        if self._broken is not None and (self._lifeline is None or now > self._broken_at + NEWS):
+            self._fail(_said(self._broken, self._name))
         limit = self._seconds if seconds is None else seconds
         if now > self._begun + limit and not self.advance():
             self._fail(DistBackendError(f"{self._name} timed out after {limit:g} s{self._waited_for()}"))

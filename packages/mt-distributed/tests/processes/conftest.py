@@ -99,6 +99,11 @@ class Processes:
         """End a rank as the system does when memory is short."""
         self.running[rank].send_signal(signal.SIGKILL)
 
+    def store(self) -> int:
+        """The process that keeps the store."""
+        (found,) = stores_of(self.folder)
+        return found
+
     def said(self, rank: int) -> str:
         """What a rank wrote so far."""
         return (self.folder / f"output-{rank}").read_text(errors="replace")
@@ -111,23 +116,31 @@ class Processes:
             time.sleep(0.02)
 
 
-def left_behind(folder: Path) -> set[str]:
-    """Processes of stores that a test in a folder started, and names of shared memory that nobody uses."""
+def stores_of(folder: Path) -> list[int]:
+    """Processes of stores that a test in a folder started."""
     marker = f"STARTED_BY_TEST_IN={folder}".encode()
-    found = set()
-    names = {str(path) for path in Path("/dev/shm").glob("mpich_shm_*")}
+    found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if names:
-                used = (process / "maps").read_text()
-                names = {name for name in names if name not in used}
             words = (process / "cmdline").read_bytes().split(b"\0")
             variables = (process / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
         if marker in variables and any(word.endswith(b"mt_distributed/stores/server.py") for word in words):
-            found.add(f"process {process.name}")
-    return found | names
+            found.append(int(process.name))
+    return found
+
+
+def left_behind(folder: Path) -> set[str]:
+    """Processes of stores that a test in a folder started, and names of shared memory that nobody uses."""
+    names = {str(path) for path in Path("/dev/shm").glob("mpich_shm_*")}
+    for process in Path("/proc").glob("[0-9]*") if names else ():
+        try:
+            used = (process / "maps").read_text()
+        except OSError:
+            continue
+        names = {name for name in names if name not in used}
+    return {f"process {number}" for number in stores_of(folder)} | names
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

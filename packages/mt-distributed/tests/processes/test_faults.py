@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
+import signal
 import time
 from pathlib import Path
 
@@ -140,6 +142,40 @@ def test_shared_memory_that_no_rank_came_to_remove_is_removed(processes, left):
     for rank in range(2):
         processes.kill(rank)
     processes.end()
+    left()
+
+
+@pytest.mark.parametrize("victim", ["rank 1", "the store"])
+def test_a_rank_inside_of_mpi_init_is_not_ended_with_what_it_waits_for(processes, left, victim):
+    """MPICH ends the process where its wire breaks: this rank is to say who is gone instead."""
+    program = """
+    from mt_distributed.mpi import wire_up
+    if os.environ["RANK"] == "1":
+        wire_up._join_by_store = lambda *_: time.sleep(100)
+    try:
+        begin(seconds=30)
+    except dist.DistBackendError as error:
+        print("raised:", error, flush=True)
+        time.sleep(7)
+        sys.exit(3)
+    """
+    processes.start(program, 2)
+    until = time.monotonic() + 30
+    while not any("mpich_shm_" in Path(f"/proc/{one.pid}/maps").read_text() for one in processes.running[:1]):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    time.sleep(0.2)
+    if victim == "rank 1":
+        processes.kill(1)
+        said = r"rank 1 \(process \d+ on [^)]+\) died while MPI was set up"
+    else:
+        os.kill(processes.store(), signal.SIGKILL)
+        said = "MPI could not be set up on rank 0: the connection to the store broke"
+    processes.running[0].wait(SOON)
+    processes.kill(1)
+    ended = processes.end()
+    assert ended[0].status == 3, ended
+    assert re.search(said, ended[0].said), ended
     left()
 
 

@@ -22,6 +22,8 @@ from ..errors import DistBackendError
 from ..lifeline import Lifeline
 from ..polling import poll
 from ..stores import Store
+from ..work import GRACE, NEWS
+from .wire import Wire
 
 __all__ = ["fail", "in_thread", "launched_by_mpiexec", "made", "share_by_mpi", "world"]
 
@@ -37,6 +39,7 @@ class _World:
 
     def __init__(self) -> None:
         self.comm: Any = None
+        self.wire: Wire | None = None
         self.is_from_mpiexec = False
         self.has_failed = False
 
@@ -64,10 +67,22 @@ def world(store: Store, rank: int, size: int, lifeline: Lifeline, deadline: floa
     """
     others = tuple(other for other in range(size) if other != rank)
 
-    def check() -> None:
+    left_at: float | None = None
+
+    def name_the_dead() -> None:
+        nonlocal left_at
         lost = lifeline.lost(others)
-        if lost:
+        if lost and left_at is None:
+            left_at = time.monotonic()
+        # One that left with a farewell may have done its part before.
+        if lost and (not all(one.announced for one in lost) or time.monotonic() > (left_at or 0.0) + GRACE):
             raise DistBackendError(f"{'; '.join(map(str, lost))} while MPI was set up")
+
+    def check() -> None:
+        name_the_dead()
+        wire = _joined.wire
+        if _joined.comm is None and wire is not None and wire.broken is not None:
+            raise ConnectionError(f"the connection to the store broke: {wire.broken}")
         if time.monotonic() > deadline:
             late = [str(other) for other in others if not store.check([f"mpi/begun/{other}"])]
             who = (
@@ -75,6 +90,19 @@ def world(store: Store, rank: int, size: int, lifeline: Lifeline, deadline: floa
             )
             raise DistBackendError(f"MPI was not set up in time on rank {rank}: {who}")
 
+    try:
+        return _set_up(store, rank, size, lifeline, check)
+    except DistBackendError:
+        raise
+    except (OSError, RuntimeError) as error:  # the wire's, the store's, or MPI's: a death may be why
+        until = time.monotonic() + NEWS
+        while time.monotonic() < until:
+            name_the_dead()
+            time.sleep(0.01)
+        raise DistBackendError(f"MPI could not be set up on rank {rank}: {error}") from error
+
+
+def _set_up(store: Store, rank: int, size: int, lifeline: Lifeline, check: Callable[[], None]) -> Any:
     store.set(f"mpi/begun/{rank}", "1")
     if _joined.comm is None:
         mpiexec = launched_by_mpiexec()
@@ -120,12 +148,19 @@ def _join_by_store(store: Store, rank: int, size: int, lifeline: Lifeline, check
         lifeline.ask(b"world", str(size).encode())
         store.set("mpi/served", "1")
     poll(lambda: store.check(["mpi/served"]), check)
-    kept = {name: os.environ.get(name) for name in ("PMI_PORT", "PMI_ID", "PMI_RANK", "PMI_SIZE", "PMI_FD")}
-    os.environ.update(PMI_PORT=f"{host}:{port}", PMI_ID=str(rank), PMI_RANK=str(rank), PMI_SIZE=str(size))
-    os.environ.pop("PMI_FD", None)
+    kept = {name: os.environ.pop(name, None) for name in ("PMI_PORT", "PMI_ID", "PMI_RANK", "PMI_SIZE", "PMI_FD")}
+    os.environ.update(PMI_RANK=str(rank), PMI_SIZE=str(size))
+    if _holds_lock():
+        os.environ.update(PMI_PORT=f"{host}:{port}", PMI_ID=str(rank))
+    else:
+        _joined.wire = Wire(host, port)
+        os.environ.update(PMI_FD=str(_joined.wire.descriptor))
     try:
         _join(check)
     finally:  # a process started by this one is not to take itself for this rank
+        if _joined.wire is not None:
+            # Where this is given up, the library may be about to read these: without them it were a world of its own.
+            _joined.wire.begun.wait(NEWS)
         for name, value in kept.items():
             if value is None:
                 os.environ.pop(name, None)
@@ -133,11 +168,21 @@ def _join_by_store(store: Store, rank: int, size: int, lifeline: Lifeline, check
                 os.environ[name] = value
 
 
-def _join(check: Callable[[], None]) -> None:
+def _holds_lock() -> bool:
+    """Whether no other thread runs during ``MPI_Init_thread``: none can hand on then what MPICH says on its wire."""
+    return _library(_mpi().__file__) is None
+
+
+def _mpi() -> Any:
     if importlib.util.find_spec("mpi4py") is None:
         raise DistBackendError("mpi4py is not installed: pip install mpi4py mpich")
     from .unstarted import MPI  # optional: only processes that join a world need it
 
+    return MPI
+
+
+def _join(check: Callable[[], None]) -> None:
+    MPI = _mpi()
     if not MPI.Is_initialized():
         in_thread(_initialize(MPI), check)
     elif launched_by_mpiexec() is None:

@@ -54,6 +54,7 @@ class Connection:
         self.incoming, self.outgoing = bytearray(), bytearray()
         self.member: tuple[bytes, bytes, bytes, bytes] | None = None  # scope, rank, host, process id
         self.is_pmi = False
+        self.is_library = False  # whether MPICH connected itself, and nobody looks after it while it waits
 
     def send(self, data: bytes) -> None:
         """Send as much as goes at once, and the rest when there is room."""
@@ -124,6 +125,7 @@ class WireUp:
         if command == "init":
             say(cmd="response_to_init", pmi_version=1, pmi_subversion=1, rc=0)
         elif command == "initack":
+            connection.is_library = True
             say(cmd="initack")
             say(cmd="set", size=self.size)
             say(cmd="set", rank=given["pmiid"])
@@ -169,13 +171,13 @@ class WireUp:
                 os.unlink(path)
 
     def lose(self, connection: Connection) -> list[Connection]:
-        """Forget a user; those who wait in a barrier that cannot end any more."""
+        """Forget a user; those who wait in a barrier that cannot end any more, and hear of it in no other way."""
         self.users.discard(connection)
-        doomed = [waiter for waiter in self.waiting if waiter is not connection]
-        self.waiting = []
+        waiting = [waiter for waiter in self.waiting if waiter is not connection]
+        self.waiting = [waiter for waiter in waiting if not waiter.is_library]
         if not self.users:
             self.board.clear()
-        return doomed
+        return [waiter for waiter in waiting if waiter.is_library]
 
 
 class Server:
