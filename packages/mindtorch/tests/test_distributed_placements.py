@@ -23,7 +23,7 @@ PLACEMENTS: dict[Any, tuple[Any, ...]] = {
     lambda: Partial("avg"): ("Partial(avg)", "P(avg)", False, False, False, True, False),
 }
 UNSUPPORTED = """
-    fsdp.FullyShardedDataParallel checkpoint.hf_storage.HuggingFaceStorageReader
+    checkpoint.hf_storage.HuggingFaceStorageReader
     checkpoint.hf_storage.HuggingFaceStorageWriter
 """.split()
 

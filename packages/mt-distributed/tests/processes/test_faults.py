@@ -149,9 +149,17 @@ def test_shared_memory_that_no_rank_came_to_remove_is_removed(processes, left):
 def test_a_rank_inside_of_mpi_init_is_not_ended_with_what_it_waits_for(processes, left, victim):
     """MPICH ends the process where its wire breaks: this rank is to say who is gone instead."""
     program = """
+    import threading
     from mt_distributed.mpi import wire_up
     if os.environ["RANK"] == "1":
         wire_up._join_by_store = lambda *_: time.sleep(100)
+
+    def tell():
+        while wire_up._joined.wire is None or not wire_up._joined.wire.begun.is_set():
+            time.sleep(0.02)
+        print("inside", flush=True)
+
+    threading.Thread(target=tell, daemon=True).start()
     try:
         begin(seconds=30)
     except dist.DistBackendError as error:
@@ -160,10 +168,7 @@ def test_a_rank_inside_of_mpi_init_is_not_ended_with_what_it_waits_for(processes
         sys.exit(3)
     """
     processes.start(program, 2)
-    until = time.monotonic() + 30
-    while not any("mpich_shm_" in Path(f"/proc/{one.pid}/maps").read_text() for one in processes.running[:1]):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    processes.wait_for(0, "inside")
     time.sleep(0.2)
     if victim == "rank 1":
         processes.kill(1)

@@ -1,4 +1,4 @@
-"""What threads run in the default tests, on processes: `fully_shard`, `ZeroRedundancyOptimizer`, checkpoints."""
+"""What threads run in the default tests, on processes: models and optimizers that are spread, checkpoints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 SNAPSHOTS = Path(__file__).parents[3] / "mindtorch/tests/snapshots"
 
 
-@pytest.mark.parametrize("name", ["fully_shard", "checkpoint"])
+@pytest.mark.parametrize("name", ["fully_shard", "fsdp", "checkpoint"])
 def test_programs_as_in_pytorch(run, name):
     program = f"""
     import json

@@ -60,8 +60,13 @@ class StateDictOptions:
     dsd_fqn_modifiers: str = "_fqn_modifiers"
 
 
-def _checked(options: StateDictOptions | None) -> StateDictOptions:
+def _checked(model: Module, options: StateDictOptions | None) -> StateDictOptions:
     options = options or StateDictOptions()
+    if any("_flat" in vars(module) for module in model.modules()):
+        raise NotImplementedError(
+            "states of FullyShardedDataParallel by torch.distributed.checkpoint.state_dict are not supported by "
+            "mindtorch: its own state_dict, load_state_dict, optim_state_dict and optim_state_dict_to_load are"
+        )
     if options.broadcast_from_rank0 and not options.full_state_dict:
         raise ValueError("full_state_dict must be True when broadcast_from_rank0 is True.")
     if options.dsd_fqn_modifiers != "_fqn_modifiers":
@@ -120,7 +125,7 @@ def get_model_state_dict(
     submodules
         Modules of it whose state alone is told.
     """
-    options = _checked(options)
+    options = _checked(model, options)
     state = {_bare_name(model, name): value for name, value in model.state_dict().items()}
     if options.ignore_frozen_params:
         for name, parameter in model.named_parameters(remove_duplicate=False):
@@ -182,7 +187,7 @@ def get_optimizer_state_dict(
     KeyError
         Where a parameter is none of the model's.
     """
-    options = _checked(options)
+    options = _checked(model, options)
     names = _names_of(model)
     state: dict[str, Any] = {}
     groups: list[dict[str, Any]] = []
@@ -270,7 +275,7 @@ def set_model_state_dict(
     RuntimeError
         Where names or shapes do not match, and the options are strict.
     """
-    options = _checked(options)
+    options = _checked(model, options)
     given = _from_first(dict(model_state_dict), options)
     own = model.state_dict()
     bare = {_bare_name(model, name): name for name in own}
@@ -300,7 +305,7 @@ def set_optimizer_state_dict(
     ValueError
         Where groups differ in number.
     """
-    options = _checked(options)
+    options = _checked(model, options)
     names = _names_of(model)
     given = _from_first(optim_state_dict, options)
     if not given:

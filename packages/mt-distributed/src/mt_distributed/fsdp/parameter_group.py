@@ -8,6 +8,7 @@ from typing import Any
 import mt_core as mt
 
 from .. import distributed_c10d as dist
+from ..work import Finished
 from .policies import MixedPrecisionPolicy
 from .sharded_parameter import ShardedParameter
 
@@ -41,6 +42,7 @@ class ParameterGroup:
         self.divisor: float | None = None
         self.all_reduce_hook: Callable[[Any], None] | None = None
         self._gathering: Any = None
+        self._versions: list[int] = []
         self._reducing: Any = None
         self._kept: dict[int, Any] = {}
         self._arrived: set[int] = set()
@@ -53,14 +55,20 @@ class ParameterGroup:
         wanted = self.policy.param_dtype
         return wanted if wanted is not None and parameter.dtype.is_floating_point else parameter.dtype
 
+    def _has_changed(self) -> bool:
+        """Whether parts were written to since they were gathered, as by an optimizer after a forward alone."""
+        return not self.in_backward and self._versions != [one.local._version for one in self.parameters]
+
     def begin_unshard(self) -> None:
         """Begin to gather, unless the parameters are whole or on their way."""
-        if self.is_whole or self._gathering is not None:
+        if self._gathering is not None or (self.is_whole and not self._has_changed()):
             return
+        self.reshard()
         flights = []
         with mt.no_grad():
             for parameter in self.parameters:
                 parameter.adopt()
+            self._versions = [one.local._version for one in self.parameters]
             for dtype in dict.fromkeys(map(self.dtype_of, self.parameters)):
                 members = [one for one in self.parameters if self.dtype_of(one) is dtype]
                 own = mt.zeros(sum(one.padded for one in members), dtype=dtype)
@@ -69,9 +77,21 @@ class ParameterGroup:
                     one.write_part(own[start : start + one.padded])
                     start += one.padded
                 every = mt.empty(self.size * own.numel(), dtype=dtype)
-                work = dist.all_gather_into_tensor(every, own, group=self.group, async_op=True)
+                work = self._gather(every, own)
                 flights.append((members, dtype, own, every, work))
         self._gathering = flights
+
+    def _gather(self, every: Any, own: Any) -> Any:
+        if self.size > 1:
+            return dist.all_gather_into_tensor(every, own, group=self.group, async_op=True)
+        every.copy_(own)
+        return Finished()
+
+    def _scatter(self, own: Any, every: Any) -> Any:
+        if self.size > 1:
+            return dist.reduce_scatter_tensor(own, every, group=self.group, async_op=True)
+        own.copy_(every)
+        return Finished()
 
     def unshard(self) -> None:
         """Let the modules have whole parameters."""
@@ -151,7 +171,7 @@ class ParameterGroup:
         factor = self.divisor if self.divisor is not None else float(self.size * self.copies)
         every.mul_(1.0 / factor)
         own = mt.empty(width, dtype=dtype)
-        work = dist.reduce_scatter_tensor(own, every.view(-1), group=self.group, async_op=True)
+        work = self._scatter(own, every.view(-1))
         return members, own, every, work
 
     def finish_reduce(self) -> None:
