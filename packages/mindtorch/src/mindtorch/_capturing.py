@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = [
     "compiling", "disable_code_of", "disabled", "disabled_program", "exporting", "is_compiling", "is_exporting",
-    "is_library", "program_stack", "stance",
+    "is_library", "is_own", "program_stack", "stance",
 ]  # fmt: skip
 
 _OWN = frozenset(
@@ -96,6 +96,11 @@ def is_library(module: str | None) -> bool:
     """Whether a module is mindtorch's own or Python's, whose globals are not part of a program."""
     top = (module or "").partition(".")[0]
     return top in _OWN or top in sys.stdlib_module_names and top != "__main__"
+
+
+def is_own(module: str) -> bool:
+    """Whether a module is mindtorch's own, or NumPy's."""
+    return module.partition(".")[0] in _OWN
 
 
 def program_stack() -> str:

@@ -10,16 +10,24 @@ from __future__ import annotations
 import collections
 import operator
 from collections.abc import Iterable, Sequence
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any
 
-__all__ = ["SameContainers", "SameNames"]
+__all__ = ["MISSING", "SameContainers", "SameNames"]
 
 _values = operator.methodcaller("values")
 #: Containers whose length and items can be asked for without running a program's code.
 _DICTS = frozenset({dict, collections.OrderedDict})
 _SEQUENCES = frozenset({list, collections.deque, set})
-_MISSING = object()
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+#: What a name stands for that is not there.
+MISSING = _Missing()
 
 
 def _ids(values: Iterable[Any]) -> list[int]:
@@ -63,12 +71,18 @@ class SameContainers:
 
 
 class SameNames:
-    """Whether names of dicts stand for the objects that they stood for, which whoever noted them keeps."""
+    """Whether names of dicts and classes stand for the objects that they stood for, which whoever noted them keeps.
 
-    def __init__(self, owners: Sequence[dict[Any, Any]], names: Sequence[str], values: Sequence[Any]) -> None:
-        self._owners, self._names = owners, names
+    A name of a class is one that the class has itself. One that is not there stands for `MISSING`.
+    """
+
+    def __init__(self, owners: Sequence[dict[Any, Any] | type], names: Sequence[str], values: Sequence[Any]) -> None:
+        known: dict[int, Any] = {}
+        looked_in = [known.setdefault(id(owner), owner if isinstance(owner, dict) else vars(owner)) for owner in owners]
+        self._lookups = [held.get for held in looked_in]
+        self._names = names
         self._facts = _ids(values)
 
     def holds(self) -> bool:
-        """Whether each stands for the same object; one that is gone stands for none."""
-        return _ids(map(dict.get, self._owners, self._names, repeat(_MISSING))) == self._facts
+        """Whether each stands for the same object."""
+        return [id(look(name, MISSING)) for look, name in zip(self._lookups, self._names, strict=True)] == self._facts

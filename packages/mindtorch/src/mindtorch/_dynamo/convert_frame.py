@@ -385,6 +385,7 @@ def capture(
         # Whatever the program raises on fakes, it is asked again without: then the error is its own.
         state.restore()
         raise GraphBreak(watcher.reason or recorder.reason or f"{type(error).__name__}: {error}") from error
+    state.note_late_modules()
     changed = state.restore()
     if changed:
         raise GraphBreak(f"changes {changed[0]}")

@@ -10,193 +10,70 @@ The same notes tell whether the program has changed something while it was captu
 
 from __future__ import annotations
 
+import array
+import builtins
 import collections
+import contextvars
+import dis
 import functools
-import operator
+import importlib.util
 import os
+import sys
+import threading
 import types
-from collections.abc import Iterable, Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from mt_core import Tensor
-from mt_core.meta_array import MetaArray
 from mt_nn import Module
+from mt_nn.modules import _hooks
 from mt_nn.optim import Optimizer
 
 from .._capturing import is_library
-from .comparing import SameContainers, SameNames
+from .checks import (
+    ATOMS,
+    Answer,
+    Bytes,
+    Check,
+    Elements,
+    Items,
+    Layout,
+    Name,
+    QuickCheck,
+    content_of,
+    facts_besides_layout,
+    same_value,
+    tensor_facts,
+)
+from .comparing import MISSING
 from .exc import GraphBreak
 
-__all__ = ["ProgramState", "same_value"]
+__all__ = ["ProgramState", "facts_besides_layout", "same_value", "tensor_facts"]
 
-_ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range})
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
-
-
-def same_value(a: Any, b: Any) -> bool:
-    """Whether one value may stand for another: the same object, or an equal one of a type without identity."""
-    if a is b:
-        return True
-    kind = type(a)
-    if kind is not type(b):
-        return False
-    if kind is float or kind is complex:
-        return repr(a) == repr(b)  # 0.0 is not -0.0, and NaN is NaN
-    if kind in _ATOMS:
-        return bool(a == b)
-    if kind is tuple or kind is frozenset:
-        return len(a) == len(b) and all(map(same_value, a, b)) if kind is tuple else a == b
-    return kind is types.MethodType and a.__func__ is b.__func__ and a.__self__ is b.__self__
-
-
-def _all_same(values: Iterable[Any], saved: tuple[Any, ...]) -> bool:
-    return all(map(operator.is_, values, saved)) or all(map(same_value, values, saved))
-
-
-class _Missing:
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-_MISSING = _Missing()
-
-
-class _Items:
-    """A list, deque, dict or set as it was."""
-
-    __slots__ = ("container", "keys", "source", "values")
-
-    def __init__(self, container: Any, source: str) -> None:
-        self.container, self.source = container, source
-        mapping = isinstance(container, Mapping)
-        self.keys = tuple(container) if mapping else ()
-        self.values = tuple(container.values()) if mapping else tuple(container)
-
-    def holds(self) -> bool:
-        container, saved = self.container, self.values
-        if len(container) != len(saved):
-            return False
-        if self.keys:
-            if not _all_same(container, self.keys):
-                return False
-            container = container.values()
-        return _all_same(container, saved)
-
-    def restore(self) -> None:
-        container = self.container
-        if isinstance(container, collections.abc.MutableMapping):
-            container.clear()
-            container.update(zip(self.keys, self.values, strict=True))
-        elif isinstance(container, set):
-            container.clear()
-            container.update(self.values)
-        else:
-            container.clear()
-            container.extend(self.values)
-
-
-class _Name:
-    """What a name of a module, a class or an object with slots stood for."""
-
-    __slots__ = ("name", "owner", "source", "value")
-
-    def __init__(self, owner: Any, name: str, value: Any, source: str) -> None:
-        self.owner, self.name, self.value, self.source = owner, name, value, source
-
-    def holds(self) -> bool:
-        return same_value(_looked_up(self.owner, self.name), self.value)
-
-    def restore(self) -> None:
-        if isinstance(self.owner, dict):
-            self.owner[self.name] = self.value
-        else:
-            setattr(self.owner, self.name, self.value)
-
-
-def _looked_up(owner: Any, name: str) -> Any:
-    if isinstance(owner, dict):
-        return owner.get(name, _MISSING)
-    if isinstance(owner, type):
-        return vars(owner).get(name, _MISSING)
-    if isinstance(owner, types.CellType):
-        return _content_of(owner)
-    return getattr(owner, name, _MISSING)
-
-
-class _Elements:
-    """The elements of a NumPy array as they were."""
-
-    __slots__ = ("array", "source", "value")
-
-    def __init__(self, array: Any, source: str) -> None:
-        self.array, self.value, self.source = array, array.copy(), source
-
-    def holds(self) -> bool:
-        same = self.array.shape == self.value.shape and self.array.dtype == self.value.dtype
-        return same and self.array.tobytes() == self.value.tobytes()
-
-    def restore(self) -> None:
-        self.array[...] = self.value
-
-
-class _Layout:
-    """What a graph takes for granted of a tensor that the program holds.
-
-    A tensor is laid out otherwise by giving it another array or other keys. Layouts without data change themselves, and
-    the history of a view with that of its base: of such tensors all is asked each time.
-    """
-
-    __slots__ = ("facts", "insides", "source", "tensor")
-
-    def __init__(self, tensor: Tensor, source: str) -> None:
-        self.tensor, self.source, self.facts = tensor, source, tensor_facts(tensor)
-        settled = tensor._base is None and not isinstance(tensor._array, MetaArray)
-        insides = type(tensor), tensor._array, tensor._keys, tensor._dtype, _history(tensor)
-        self.insides = insides if settled else None
-
-    def holds(self) -> bool:
-        tensor, insides = self.tensor, self.insides
-        if insides is not None:
-            kind, array, keys, dtype, history = insides
-            if tensor._array is array and tensor._keys == keys and tensor._dtype is dtype and type(tensor) is kind:
-                return _history(tensor) == history
-        return tensor_facts(tensor) == self.facts
-
-    def restore(self) -> None:
-        """A tensor's layout is never changed while a program is captured: it runs on fakes."""
-
-
-def _history(tensor: Tensor) -> Any:
-    """Whether a tensor is a leaf, and what its gradient looks like."""
-    state = tensor._autograd
-    if state is None:
-        return True
-    if state.grad is None:
-        return state.grad_fn is None
-    return state.grad_fn is None, tensor_facts(state.grad)
-
-
-def tensor_facts(tensor: Tensor) -> tuple[Any, ...]:
-    """What is part of a graph's meaning of each tensor that it is given, its elements apart."""
-    return tuple(tensor.shape), tuple(tensor.stride()), *facts_besides_layout(tensor)
-
-
-def facts_besides_layout(tensor: Tensor) -> tuple[Any, ...]:
-    """The same without sizes and strides."""
-    return (
-        type(tensor), tensor.dtype, tensor.device, tensor.requires_grad, tensor.is_leaf, tensor.is_conj(),
-        tensor.is_neg(), tensor.is_inference(), tensor.layout, tensor._base is None, _grad_facts(tensor),
-    )  # fmt: skip
-
-
-def _grad_facts(tensor: Tensor) -> tuple[Any, ...] | None:
-    grad = tensor.grad if tensor.is_leaf and tensor.requires_grad else None
-    return None if grad is None else (tuple(grad.shape), grad.dtype, tuple(grad.stride()), grad.requires_grad)
-
-
-Check = _Items | _Name | _Elements | _Layout
+#: Modules whose objects hold what a program has put there; others of Python's and mindtorch's are not looked into.
+_HOLDERS = (
+    "types",
+    "collections",
+    "weakref",
+    "argparse",
+    "optparse",
+    "configparser",
+    "string",
+    "contextlib",
+    "functools",
+)
+_OWN_HOLDERS = ("torch.optim.", "torch.amp.", "torch.distributions.", "torch.cuda.amp", "torch.cpu.amp")
+#: What a class may define that is called without being named.
+_UNNAMED = ("forward",)
+_MEMBERS = (types.FunctionType, property, classmethod, staticmethod)
+#: Hooks of all modules.
+_GLOBAL_HOOKS = {
+    name: held for name, held in vars(_hooks).items() if name.startswith("_global_") and isinstance(held, dict)
+}
 
 
 class ProgramState:
@@ -218,11 +95,13 @@ class ProgramState:
         self.tensors: dict[int, tuple[str, Tensor]] = {}
         self._checks: list[Check] = []
         self._layouts: list[Check] = []
-        self._quick: _QuickCheck | None = None
+        self._quick: QuickCheck | None = None
         self._seen: dict[int, Any] = {}  # holds what it has seen, so that no id is given again
         self._names: set[str] = set()
         self._classes: dict[type, None] = {}
         self._noted: set[tuple[int, str]] = set()
+        self._imports: list[tuple[types.CodeType, str, set[str]]] = []
+        self._lazy: list[tuple[types.ModuleType, set[str]]] = []
 
     # Noting
 
@@ -232,7 +111,7 @@ class ProgramState:
         while pending:
             current, where = pending.pop()
             kind = type(current)
-            if kind in _ATOMS or id(current) in self._seen:
+            if kind in ATOMS or id(current) in self._seen:
                 continue
             self._seen[id(current)] = current
             found = list(self._inside(current, kind, where))
@@ -244,43 +123,56 @@ class ProgramState:
 
     def needs_layout_of(self, tensor: Tensor, source: str) -> None:
         """Guard what the graph takes for granted of a tensor that it reads."""
-        self._layouts.append(_Layout(tensor, source))
+        self._layouts.append(Layout(tensor, source))
 
     def _inside(self, value: Any, kind: type, source: str) -> Iterator[tuple[Any, str]]:
         if isinstance(value, Tensor):
             self.tensors[id(value)] = source, value
+            if value.__dict__:
+                self._checks.append(Items(value.__dict__, source))
+                yield from ((inner, f"{source}.{name}") for name, inner in list(value.__dict__.items()))
         elif isinstance(value, type):
             self._note_class(value)
         elif isinstance(value, _FUNCTIONS):
             yield from self._inside_function(value, source)
         elif isinstance(value, np.ndarray):
-            self._checks.append(_Elements(value, source))
+            self._checks.append(Elements(value, source))
+        elif isinstance(value, (bytearray, array.array, memoryview)):
+            self._checks.append(Bytes(value, source))
+        elif isinstance(value, (contextvars.ContextVar, weakref.ref)):
+            answer = Answer.of(value, source)
+            self._checks.append(answer)
+            yield answer.value, f"{source}()"
         elif isinstance(value, (list, collections.deque, dict, types.MappingProxyType, set)):
-            self._checks.append(_Items(value, source))
+            self._checks.append(Items(value, source))
             yield from _items_of(value, source)
             yield from self._attributes(value, kind, source)
         elif isinstance(value, (tuple, frozenset)):
             yield from _items_of(value, source)
-        elif _draws_numbers(value) or isinstance(value, Iterator):
+            yield from self._attributes(value, kind, source)
+        elif _draws_numbers(value) or isinstance(value, (Iterator, threading.local)):
             if self._compares:
                 raise GraphBreak(f"{source} is a {kind.__name__}, of which the state cannot be compared")
         elif not isinstance(value, types.ModuleType):
             yield from self._attributes(value, kind, source)
 
     def _attributes(self, value: Any, kind: type, source: str) -> Iterator[tuple[Any, str]]:
-        if is_library(kind.__module__) and not isinstance(value, (Module, Optimizer)):
+        if is_library(kind.__module__) and not isinstance(value, (Module, Optimizer)) and not _holds_values(kind):
             return
         self._note_class(kind)
+        if isinstance(value, Module):
+            for name, hooks in _GLOBAL_HOOKS.items():
+                self.note(hooks, name)
         held = getattr(value, "__dict__", None)
         if isinstance(held, dict):
-            self._checks.append(_Items(held, source))
+            self._checks.append(Items(held, source))
             self._seen[id(held)] = held
             for name, inner in list(held.items()):
                 yield inner, f"{source}.{name}"
         for name in _slots_of(kind):
-            inner = getattr(value, name, _MISSING)
-            if inner is not _MISSING:
-                self._checks.append(_Name(value, name, inner, f"{source}.{name}"))
+            inner = getattr(value, name, MISSING)
+            if inner is not MISSING:
+                self._checks.append(Name(value, name, inner, f"{source}.{name}"))
                 yield inner, f"{source}.{name}"
 
     def _inside_function(self, value: Any, source: str) -> Iterator[tuple[Any, str]]:
@@ -296,40 +188,78 @@ class ProgramState:
 
     def _of_python_function(self, function: Any, source: str) -> Iterator[tuple[Any, str]]:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            content = _content_of(cell)
-            if content is not _MISSING:
-                self._checks.append(_Name(cell, "cell_contents", content, f"{source}.{name}"))
+            content = content_of(cell)
+            if content is not MISSING:
+                self._checks.append(Name(cell, "cell_contents", content, f"{source}.{name}"))
                 yield content, f"{source}.{name}"
         for part in ("__code__", "__defaults__", "__kwdefaults__"):
             value = getattr(function, part)
-            self._checks.append(_Name(function, part, value, f"{source}.{part}"))
+            self._checks.append(Name(function, part, value, f"{source}.{part}"))
             yield value, f"{source}.{part}"
         if function.__dict__:
             yield function.__dict__, f"{source}.__dict__"
 
     def _note_class(self, cls: type) -> None:
         for base in cls.__mro__:
-            if base not in self._classes and not is_library(base.__module__):
+            if base in self._classes:
+                continue
+            if not is_library(base.__module__):
                 self._classes[base] = None
-                self._note_members(base, self._names)
+                self._note_members(base, {*self._names, *_called_unnamed(base)})
+            elif issubclass(base, Module) and "forward" in vars(base):
+                self._classes[base] = None
+                self._note_name(base, "forward", vars(base)["forward"], f"{base.__qualname__}.forward")
+        if type(cls) is not type and not is_library(type(cls).__module__):
+            self._note_class(type(cls))
 
     def _note_members(self, cls: type, names: Iterable[str]) -> None:
+        """Note what a class has of these names, and which of its bases' it does not hide."""
+        if is_library(cls.__module__):
+            return
         held = vars(cls)
-        for name in held.keys() & set(names):
+        names = {*names}
+        for name in held.keys() & names:
             self._note_name(cls, name, held[name], f"{cls.__qualname__}.{name}")
+        for base in cls.__mro__[1:-1]:
+            own = names if not is_library(base.__module__) else names.intersection(_UNNAMED)
+            for name in (vars(base).keys() & own) - held.keys():
+                self._note_name(cls, name, MISSING, f"{cls.__qualname__}.{name}")
 
     def note_code(self, code: types.CodeType, names_in: dict[str, Any]) -> None:
         """Note what the names that a function uses stand for, before it runs."""
-        used = set(code.co_names)
+        used = {*code.co_names, *_texts_of(code)}
         fresh = used - self._names
         self._names |= fresh
         for cls in list(self._classes):
             self._note_members(cls, fresh)
-        for name in used & names_in.keys():
-            value = names_in[name]
-            self._note_name(names_in, name, value, f"G['{name}']")
-            if isinstance(value, types.ModuleType):
-                self._note_module(value, used)
+        for name in used:
+            if name in names_in:
+                value = names_in[name]
+                self._note_name(names_in, name, value, f"G['{name}']")
+                if isinstance(value, types.ModuleType):
+                    self._note_module(value, used)
+            elif hasattr(builtins, name):
+                self._note_name(names_in, name, MISSING, f"G['{name}']")
+        if _imports_of(code):
+            self._imports.append((code, names_in.get("__package__") or "", used))
+            self._note_imports(self._imports[-1:])
+
+    def _note_imports(self, imports: list[tuple[types.CodeType, str, set[str]]]) -> None:
+        for code, package, used in imports:
+            for module in _imported_by(code, package):
+                self._note_module(module, used)
+
+    def note_answer(self, ask: Callable[[], Any], source: str) -> None:
+        """Note what a function answers that the program asks."""
+        if (id(ask), "") not in self._noted:
+            self._noted.add((id(ask), ""))
+            self._checks.append(Answer(ask, source))
+
+    def note_late_modules(self) -> None:
+        """Note what is read of modules that were loaded by being read or imported."""
+        self._note_imports(self._imports)
+        for module, used in list(self._lazy):
+            self._note_module(module, used)
 
     def note_environment(self) -> None:
         """Note the environment variables, of which the program reads one."""
@@ -338,6 +268,8 @@ class ProgramState:
     def _note_module(self, module: types.ModuleType, used: set[str]) -> None:
         """Note what is read of a module: those of its names that the function uses."""
         held = vars(module)
+        if "__getattr__" in held and (module, used) not in self._lazy:
+            self._lazy.append((module, used))
         for name in used & held.keys():
             value = held[name]
             if (id(held), name) in self._noted:
@@ -346,7 +278,9 @@ class ProgramState:
                 raise GraphBreak(f"reads {module.__name__}.{name}, which gives random numbers")
             if is_library(module.__name__):
                 self._noted.add((id(held), name))
-                self._checks.append(_Name(held, name, value, f"{module.__name__}.{name}"))
+                self._checks.append(Name(held, name, value, f"{module.__name__}.{name}"))
+                if type(value) is list:
+                    self.note(value, f"{module.__name__}.{name}")
             else:
                 self._note_name(held, name, value, f"{module.__name__}.{name}")
             if isinstance(value, types.ModuleType):
@@ -356,7 +290,7 @@ class ProgramState:
         if (id(owner), name) in self._noted:
             return
         self._noted.add((id(owner), name))
-        self._checks.append(_Name(owner, name, value, source))
+        self._checks.append(Name(owner, name, value, source))
         if isinstance(value, (staticmethod, classmethod)):
             value = value.__func__
         self.note(value, source)
@@ -369,7 +303,7 @@ class ProgramState:
         if quick is not None and quick.holds() and all(check.holds() for check in quick.others):
             return True
         if quick is None:
-            self._quick = _QuickCheck(self._checks, self._layouts)
+            self._quick = QuickCheck(self._checks, self._layouts)
         return all(check.holds() for check in self._checks) and all(check.holds() for check in self._layouts)
 
     def first_difference(self) -> str | None:
@@ -384,29 +318,6 @@ class ProgramState:
         return [check.source for check in changed]
 
 
-class _QuickCheck:
-    """Whether the same objects are in the same places: asked before all checks one by one.
-
-    Attributes
-    ----------
-    others
-        The checks of what it does not compare.
-    """
-
-    def __init__(self, checks: list[Check], layouts: list[Check]) -> None:
-        containers = [check for check in checks if isinstance(check, _Items) and SameContainers.covers(check.container)]
-        names = [check for check in checks if isinstance(check, _Name) and type(check.owner) is dict]
-        compared = {id(check) for check in (*containers, *names)}
-        self.others = [*(check for check in checks if id(check) not in compared), *layouts]
-        self._containers = SameContainers([(check.container, check.keys, check.values) for check in containers])
-        self._names = SameNames(
-            [check.owner for check in names], [check.name for check in names], [check.value for check in names]
-        )
-
-    def holds(self) -> bool:
-        return self._containers.holds() and self._names.holds()
-
-
 def _draws_numbers(value: Any) -> bool:
     """Whether a value is NumPy's generator, module or function of random numbers, whose calls cannot be seen."""
     if isinstance(value, types.ModuleType):
@@ -418,11 +329,47 @@ def _draws_numbers(value: Any) -> bool:
 _PARTS = ("func", "args", "keywords")
 
 
-def _content_of(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # an empty cell
-        return _MISSING
+def _holds_values(kind: type) -> bool:
+    module = kind.__module__
+    return module in _HOLDERS or module.startswith(_OWN_HOLDERS)
+
+
+def _called_unnamed(cls: type) -> set[str]:
+    """What a class defines that is called by Python or by modules, and need not be named where it is."""
+    found = {name for name, member in vars(cls).items() if isinstance(member, _MEMBERS) and name.startswith("__")}
+    return found.union(_UNNAMED)
+
+
+def _texts_of(code: types.CodeType) -> list[str]:
+    """The texts in a function that asks for attributes by their names."""
+    if {"getattr", "hasattr", "attrgetter", "methodcaller"}.isdisjoint(code.co_names):
+        return []
+    return [part for text in code.co_consts if type(text) is str for part in text.split(".") if part.isidentifier()]
+
+
+@functools.lru_cache(maxsize=4096)
+def _imports_of(code: types.CodeType) -> tuple[str, ...]:
+    """What a function imports, a relative name with its dots."""
+    found: list[str] = []
+    numbers: list[Any] = []
+    for step in dis.get_instructions(code):
+        if step.opname == "IMPORT_NAME":
+            level = next((value for value in reversed(numbers) if type(value) is int), 0)
+            found.append("." * level + step.argval)
+        elif step.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):
+            numbers.append(step.argval)
+    return tuple(found)
+
+
+def _imported_by(code: types.CodeType, package: str) -> Iterator[types.ModuleType]:
+    """The modules that a function imports, as far as they are loaded, and those that they are in."""
+    for name in _imports_of(code):
+        name = importlib.util.resolve_name(name, package) if package else name.lstrip(".")
+        while name:
+            module = sys.modules.get(name)
+            if isinstance(module, types.ModuleType):
+                yield module
+            name = name.rpartition(".")[0]
 
 
 def _items_of(value: Any, source: str) -> Iterator[tuple[Any, str]]:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from .._capturing import disabled, is_library
+from .._capturing import disabled, is_library, is_own
 from .exc import GraphBreak
 from .guards import ProgramState
 
@@ -23,7 +23,14 @@ __all__ = ["Watcher", "breaking_functions"]
 
 #: Modules of Python whose functions give another value each time, or act on the world.
 _IMPURE_MODULES = frozenset({"time", "random", "_random", "secrets", "uuid", "subprocess", "socket", "select"})
-_IMPURE_BUILTINS = frozenset({"print", "input", "open", "breakpoint"})
+_IMPURE_BUILTINS = frozenset({id(print), id(input), id(breakpoint)})
+#: The operating system, where the program asks it, be it through Python's modules, and no import or warning does.
+_SYSTEM_MODULES = frozenset({"posix", "nt"})
+_STREAMS = frozenset({"StringIO", "BytesIO", "TextIOWrapper", "BufferedReader", "BufferedWriter", "FileIO"})
+_OF_IMPORTS = frozenset({"importlib._bootstrap", "importlib._bootstrap_external", "linecache", "warnings", "traceback"})
+_FIXED = frozenset({"fspath", "fsencode", "_path_splitroot_ex", "_path_normpath"})
+#: Functions of Python that answer by a setting.
+_SETTINGS = frozenset({"getrecursionlimit", "getswitchinterval", "getcontext", "getlocale", "localeconv"})
 _IMPURE_CLASSES = frozenset({"Random", "SystemRandom"})
 #: Where symbols are computed with and compared.
 _SYMBOLIC = f"{__package__.rpartition('.')[0]}.fx.experimental.sym_node"
@@ -51,6 +58,17 @@ def breaking_functions() -> dict[CodeType, str]:
     return {_code_of(function): reason for function, reason in found.items()}
 
 
+@functools.cache
+def _asking_functions() -> dict[CodeType, Callable[[], Any]]:
+    """Functions of mindtorch that answer by a setting that no other guard knows."""
+    import mindtorch as torch  # late: all of it is loaded when a program runs
+
+    names = "get_num_threads get_num_interop_threads get_float32_matmul_precision initial_seed is_warn_always_enabled"
+    found: list[Callable[[], Any]] = [getattr(torch, name) for name in names.split()]
+    found += [getattr(torch.backends.cuda, name) for name in dir(torch.backends.cuda) if name.endswith("_sdp_enabled")]
+    return {_code_of(function): function for function in found}
+
+
 def _code_of(function: Any) -> CodeType:
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
@@ -71,6 +89,7 @@ class Watcher:
         self._followed: dict[CodeType, Callable[[FrameType], None]] = {}
         self._known: set[CodeType] = set()
         self._breaking = breaking_functions()
+        self._asking = _asking_functions()
         #: The frame that computes with symbols, where there is one: what it calls is no part of the program.
         self._computing: FrameType | None = None
         #: A reason that was found where raising is not possible: the profiler's caller may swallow exceptions.
@@ -114,12 +133,14 @@ class Watcher:
             else:
                 self._call(frame)
         elif event == "c_call":
-            self._builtin(arg)
+            self._builtin(arg, frame)
 
     def _call(self, frame: FrameType) -> None:
         code = frame.f_code
         if code in self._followed:
             self._followed[code](frame)
+        elif code in self._asking:
+            self._state.note_answer(self._asking[code], code.co_name)
         elif code is _READS_ENVIRONMENT:
             self._state.note_environment()
         if code in self._known:
@@ -134,11 +155,16 @@ class Watcher:
         if not is_library(module):
             self._state.note_code(code, frame.f_globals)
 
-    def _builtin(self, function: Any) -> None:
+    def _builtin(self, function: Any, frame: FrameType) -> None:
         module, name = getattr(function, "__module__", None), getattr(function, "__name__", "")
         owner = type(getattr(function, "__self__", None)).__name__
-        if module == "builtins" and name in _IMPURE_BUILTINS:
+        if id(function) in _IMPURE_BUILTINS:
             self._stop(f"calls {name}")
+        if name in _SETTINGS and not is_library(frame.f_globals.get("__name__")):
+            self._stop(f"calls {module}.{name}")
+        of_system = function is open or module in _SYSTEM_MODULES and name not in _FIXED
+        if (of_system or module is None and owner in _STREAMS) and _is_asked_by_program(frame):
+            self._stop(f"calls {'os' if module in _SYSTEM_MODULES else module or owner}.{name}")
         if module in _IMPURE_MODULES or owner in _IMPURE_CLASSES:
             self._stop(f"calls {module or owner}.{name}")
         if name in ("now", "today", "utcnow") and isinstance(function.__self__, type):
@@ -147,6 +173,17 @@ class Watcher:
     def _stop(self, reason: str) -> None:
         self.reason = self.reason or reason
         raise GraphBreak(reason)
+
+
+def _is_asked_by_program(frame: FrameType | None) -> bool:
+    while frame is not None:
+        module = frame.f_globals.get("__name__") or ""
+        if frame.f_code.co_name == "<module>" or module in _OF_IMPORTS or is_own(module):
+            return False
+        if not is_library(module):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _Looking:
