@@ -1,0 +1,49 @@
+// The functions of the module, family by family, and how they are made from tables.
+#pragma once
+
+#include "core/levels.hpp"
+#include "python/array.hpp"
+
+namespace mt {
+
+extern PyMethodDef activation_methods[];
+extern PyMethodDef softmax_methods[];
+extern PyMethodDef norm_methods[];
+
+using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+
+inline PyMethodDef method(const char* name, Fast function, const char* doc) {
+    return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL | METH_KEYWORDS,
+            doc};
+}
+
+// False with a TypeError where a function of `wanted` arguments got another number of them.
+inline bool counted(Py_ssize_t count, Py_ssize_t wanted, const char* function) {
+    if (count == wanted) return true;
+    PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, not %zd", function, wanted, count);
+    return false;
+}
+
+// Null with an error, for functions without keywords.
+inline PyObject* refused(PyObject* names, const char* function) {
+    if (names != nullptr && !PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s takes no keywords", function);
+    return nullptr;
+}
+
+// f(x, *, out=None): one element of a table, elementwise.
+template <auto Table, auto Member>
+PyObject* unary(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+    PyObject* out;
+    if (!counted(count, 1, "this kernel") || !only_out(arguments, count, names, "this kernel", &out)) return nullptr;
+    return map_arrays((kernels().*Table)->*Member, arguments[0], out, "this kernel");
+}
+
+// f(a, b, *, out=None).
+template <auto Table, auto Member>
+PyObject* binary(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+    PyObject* out;
+    if (!counted(count, 2, "this kernel") || !only_out(arguments, count, names, "this kernel", &out)) return nullptr;
+    return map2_arrays((kernels().*Table)->*Member, arguments[0], arguments[1], out, "this kernel");
+}
+
+}  // namespace mt
