@@ -11,6 +11,7 @@ import nox
 
 ROOT = Path(__file__).parent
 PACKAGES = ROOT / "packages"
+NATIVE = PACKAGES / "mt-backend-cpu" / "native"
 
 # What `pip install mindtorch` brings.
 BASE = ("mt-core", "mt-autograd", "mt-backend-cpu", "mt-nn", "mt-library", "mindtorch")
@@ -68,13 +69,16 @@ def prepare(session: nox.Session, *installations: list[str] | tuple[str, ...]) -
     """Install into the session's environment, one pip call each, unless exactly this was installed before."""
     settings = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("PIP_CONSTRAINT")]
     projects = [path.read_text(encoding="utf-8") for path in sorted(PACKAGES.glob("*/pyproject.toml"))]
-    wanted = hashlib.sha256(repr((installations, settings, projects)).encode()).hexdigest()
+    compiled = str(PACKAGES / "mt-backend-cpu") in [item for arguments in installations for item in arguments]
+    sources = [path.read_bytes() for path in sorted(NATIVE.rglob("*")) if path.is_file()] if compiled else []
+    wanted = hashlib.sha256(repr((installations, settings, projects, sources)).encode()).hexdigest()
     stamp = Path(session.virtualenv.location) / "installed"
     if stamp.is_file() and stamp.read_text() == wanted:
         return
     stamp.unlink(missing_ok=True)
-    # Editable installs share one hatchling instead of fetching it once for each distribution.
-    session.install("hatchling>=1.27", "editables")
+    # Editable installs share one hatchling instead of fetching it once for each distribution. The native library is
+    # built by the first environment and lies beside the package for all others.
+    session.install("hatchling>=1.27", "editables", *(("cmake>=3.20", "ninja", "numpy") if compiled else ()))
     for arguments in installations:
         session.install("--no-build-isolation", *arguments)
     stamp.write_text(wanted)
@@ -105,6 +109,14 @@ def tests(session: nox.Session) -> None:
     )
     refuse_pytorch(session)
     session.run("pytest", *(session.posargs or ["--numprocesses=auto", "--maxprocesses=4", "--timeout=600"]))
+
+
+@nox.session
+def without_native(session: nox.Session) -> None:
+    """Run the tests of the CPU's kernels without the native library, on NumPy alone; arguments go to pytest."""
+    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(APART)])
+    chosen = session.posargs or ["packages/mt-backend-cpu/tests", "--numprocesses=auto", "--maxprocesses=4"]
+    session.run("pytest", *chosen, "--timeout=600", env={"MINDTORCH_NATIVE": "0"})
 
 
 @nox.session

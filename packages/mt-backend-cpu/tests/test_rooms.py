@@ -8,17 +8,20 @@ from pathlib import Path
 import pytest
 
 import mt_backend_cpu.kernels
+import mt_backend_cpu.native
 
 ROOM = Path(mt_backend_cpu.kernels.__path__[0])
+NATIVE = Path(mt_backend_cpu.native.__path__[0])
+MODULES = sorted([*ROOM.glob("*.py"), *NATIVE.glob("*.py")])
 
 
-@pytest.mark.parametrize("path", sorted(ROOM.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_no_kernel_repeats_a_shape_rule(path: Path) -> None:
     imported = {n.module for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom) and n.module}
     assert not {m for m in imported if m.startswith(("mt_core.shape_rules", "mt_core.decomp", "mt_core.tensor"))}
 
 
-@pytest.mark.parametrize("path", sorted(ROOM.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_no_kernel_takes_an_error_for_an_answer(path: Path) -> None:
     """A kernel that fails is a mistake, never the sign to go another way.
 
@@ -35,7 +38,16 @@ def registered(tree: ast.AST) -> list[ast.FunctionDef]:
     return [f for f in functions if any(ast.unparse(d).startswith(words) for d in f.decorator_list)]
 
 
-@pytest.mark.parametrize("path", sorted(ROOM.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_kernel_says_its_shapes(path: Path) -> None:
     silent = [f.name for f in registered(ast.parse(path.read_text())) if "->" not in (ast.get_docstring(f) or "")]
     assert silent == []
+
+
+def test_native_kernels_stand_beside_those_that_they_stand_in_for() -> None:
+    """A family's native kernels, their C++ and NumPy's are found under one name."""
+    written = {path.stem for path in NATIVE.glob("*.py")} - {"__init__"}
+    assert written <= {path.stem for path in ROOM.glob("*.py")}
+    sources = Path(__file__).parents[1] / "native"
+    for folder in ("kernels", "python"):
+        assert written <= {path.stem for path in (sources / folder).glob("*.cpp")}

@@ -1,4 +1,4 @@
-"""How many threads compute: those of OpenBLAS, with which NumPy multiplies matrices. Everything else runs on one."""
+"""How many threads compute: OpenBLAS's, with which NumPy multiplies matrices, and those of the CPU's native kernels."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.dispatch.lookup import backend_for
+from mt_core.keys import CPU
 from mt_core.state import settle
 
 __all__ = [
@@ -67,9 +69,9 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(int: int) -> None:  # PyTorch's own name for it
-    """Let products of matrices run on so many threads.
+    """Let products of matrices and native kernels run on so many threads.
 
-    Without OpenBLAS it warns and changes nothing.
+    Without OpenBLAS products are left as they are, and it warns.
 
     Raises
     ------
@@ -78,13 +80,16 @@ def set_num_threads(int: int) -> None:  # PyTorch's own name for it
     """
     number = _thread_count("set_num_threads", int)
     settle()
+    of_kernels = getattr(backend_for(CPU), "set_num_threads", None)
+    if of_kernels is not None:
+        of_kernels(number)
     blas = _blas()
     if blas is not None:
         blas.set(number)
         return
     warnings.warn(
-        "torch.set_num_threads has no effect: NumPy does not compute with OpenBLAS here. Set the environment variable "
-        "of its BLAS, such as MKL_NUM_THREADS or OMP_NUM_THREADS, before the program starts.",
+        "torch.set_num_threads has no effect on products of matrices: NumPy does not compute with OpenBLAS here. Set "
+        "the environment variable of its BLAS, such as MKL_NUM_THREADS or OMP_NUM_THREADS, before the program starts.",
         stacklevel=2,
     )
 

@@ -4,7 +4,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+// Built with NumPy 2, the library runs with 1.26 as well; built with 1.26, with that alone.
 #define NPY_TARGET_VERSION NPY_1_23_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL mt_native_array_api
 #ifndef MT_IMPORTS_NUMPY

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from . import native
+
 __all__ = ["lines"]
 
 
@@ -24,5 +26,5 @@ def lines() -> list[tuple[str, str]]:
         ("processor", f"{platform.machine()}, {os.cpu_count()} cores"),
         ("NumPy", np.__version__),
         ("BLAS", blas()),
-        ("native library", "not part of this release: kernels run on NumPy"),
+        ("native library", native.state),
     ]

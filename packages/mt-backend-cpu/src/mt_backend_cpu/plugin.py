@@ -61,6 +61,14 @@ class CpuBackend:
 
         return lines()
 
+    def set_num_threads(self, count: int) -> bool:
+        from .native import library  # lazy: a program that leaves threads alone loads it with its first kernel
+
+        if library is None:
+            return False
+        library.set_num_threads(count)
+        return True
+
     def empty(
         self, shape: tuple[int, ...], dtype: dtype, strides: tuple[int, ...] | None, index: int | None
     ) -> np.ndarray:
@@ -127,6 +135,7 @@ class CpuBackend:
 
     def load(self, family: str) -> None:
         load_family("mt_backend_cpu.kernels", family)
+        load_family("mt_backend_cpu.native", family)  # entered last, so asked first
 
 
 def _unmakeable(shape: Sequence[int], error: ValueError, itemsize: int) -> Exception:

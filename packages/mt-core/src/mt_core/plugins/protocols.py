@@ -112,6 +112,8 @@ class Backend(Protocol):
         inputs, and which results are wanted (a tuple of positions in `calls`), and returns the arrays of these, in
         order, in the shape, strides and dtype of their call. None where it does not take the chain. Default: calls are
         carried out one by one.
+    set_num_threads : (count) -> bool
+        Let kernels use so many threads of the host; whether there are kernels that do. Default: there are none.
 
     What needs one of these and misses it raises an error that says so:
 
