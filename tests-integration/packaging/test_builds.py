@@ -23,8 +23,8 @@ def members(wheel: Path) -> dict[str, bytes]:
 
 
 def stem(wheel: Path) -> str:
-    """``mt_core-0.1.0`` of ``mt_core-0.1.0-py3-none-any.whl``."""
-    return wheel.name.split("-py3")[0]
+    """``mt_core-0.1.0`` of ``mt_core-0.1.0-py3-none-any.whl``, whatever its tags."""
+    return "-".join(wheel.name.split("-")[:2])
 
 
 def metadata_file(wheel: Path, name: str) -> str:
