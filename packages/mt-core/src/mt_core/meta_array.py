@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .symbolic import at_least_one
+from .symbolic import at_least_one, is_empty
 
 __all__ = ["HollowArray", "MetaArray", "contiguous_strides"]
 
@@ -51,7 +51,7 @@ class MetaArray:
 
     def extent(self) -> int:
         """Bytes from the start of the array to the end of its last element."""
-        if 0 in self.shape:
+        if is_empty(self.shape):
             return 0
         return self.itemsize + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 __all__ = [
-    "SYMBOLIC", "SymBool", "SymFloat", "SymInt", "at_least_one", "has_symbols", "is_symbolic", "plain", "plain_sizes",
-    "product", "quotient",
+    "SYMBOLIC", "SymBool", "SymFloat", "SymInt", "at_least_one", "has_symbols", "is_empty", "is_symbolic", "plain",
+    "plain_sizes", "product", "quotient",
 ]  # fmt: skip
 
 
@@ -353,6 +353,18 @@ def at_least_one(size: Any) -> Any:
     if not isinstance(size, SymInt):
         return size if size > 1 else 1
     return size if (size >= 1).node.statically_known_true("", 0) else size.__sym_max__(1)
+
+
+def is_empty(shape: tuple[Any, ...]) -> bool:
+    """Whether one of the sizes is 0, which a layout depends on; sizes that depend on elements count as larger."""
+    for size in shape:
+        if isinstance(size, SymInt):
+            found = size == 0
+            if found.node.guard_size_oblivious("", 0) if isinstance(found, SymBool) else found:
+                return True
+        elif size == 0:
+            return True
+    return False
 
 
 def product(sizes: tuple[Any, ...]) -> Any:

@@ -42,7 +42,7 @@ from .keys import (
     SPARSE,
     STRIDED,
 )
-from .meta_array import HollowArray, contiguous_strides
+from .meta_array import HollowArray, MetaArray, contiguous_strides
 from .overriding import PLAIN, asking, disabled_torch_dispatch, disabled_torch_function
 from .size import Size
 from .tensor_types import TENSORS
@@ -131,7 +131,7 @@ class Tensor(_Members):
         size = array.itemsize
         if dim is not None and not array.ndim:
             raise no_dimensions(dim)
-        if 0 in array.shape and not any(array.strides) and self._base is None:
+        if self._base is None and not isinstance(array, MetaArray) and 0 in array.shape and not any(array.strides):
             # Array libraries forget the strides of arrays without elements, though not of views.
             strides = contiguous_strides(array.shape)
             return strides if dim is None else strides[wrap_dim(dim, array.ndim)]

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from mt_core.symbolic import is_symbolic
+
 __all__ = ["FakeImplCtx", "as_kernel", "fake_implementation", "get_ctx", "marked", "refusing_sizes"]
 
 _active = threading.local()
@@ -26,9 +28,12 @@ class FakeImplCtx:
         ------
         RuntimeError
             Without one. Under a mode of fake tensors, of the class that says so.
+        ValueError
+            For limits that are symbols, negative or the wrong way round.
         """
         new_size = getattr(_active, "new_size", None)
         if new_size is not None:
+            _check_limits(min, max)
             return new_size(min=min, max=max)
         refusal = getattr(_active, "refusal", None)
         if refusal is not None:
@@ -42,6 +47,24 @@ class FakeImplCtx:
         )
 
     create_unbacked_symint = new_dynamic_size
+
+
+def _check_limits(least: Any, most: Any) -> None:
+    if is_symbolic(least) or is_symbolic(most):
+        raise ValueError(
+            f"ctx.new_dynamic_size(min={least}, max={most}): expected min and max to be statically known ints but got "
+            "SymInt. This is not supported."
+        )
+    if least < 0:
+        raise ValueError(
+            f"ctx.new_dynamic_size(min={least}, ...): expected min to be greater than or equal to 0: this API can only "
+            "create non-negative sizes."
+        )
+    if most is not None and most < least:
+        raise ValueError(
+            "Maximum value to constrain_as_size can't be less than the specified min value, received "
+            f"min={least} and max={most}"
+        )
 
 
 def get_ctx() -> FakeImplCtx | None:

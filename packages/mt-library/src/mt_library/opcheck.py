@@ -178,18 +178,29 @@ def _check_fake(overload: OpOverload, args: list[Any]) -> None:
     if len(real_tensors) != len(fake_tensors):
         raise _Failure(f"{len(fake_tensors)} tensors from fake tensors, but {len(real_tensors)} from concrete ones")
     for expected, found in zip(real_tensors, fake_tensors):
-        for fact, of in (("Shapes", Tensor.size), ("Dtypes", lambda t: t.dtype), ("Strides", Tensor.stride)):
-            if not _agree(of(expected), of(found)):
-                raise _Failure(
-                    f"When comparing the output of {overload} on FakeTensor and concrete Tensors, found mismatched "
-                    f"tensor metadata: {fact} {of(expected)} and {of(found)} are not equal!"
-                )
+        difference = _difference(expected, found)
+        if difference:
+            raise _Failure(
+                f"When comparing the output of {overload} on FakeTensor and concrete Tensors, found mismatched "
+                f"tensor metadata: {difference}"
+            )
 
 
-def _agree(expected: Any, found: Any) -> bool:
-    """Whether facts of a tensor are equal; a number that depends on elements is not known, and agrees with any."""
-    if not isinstance(expected, tuple):
-        return bool(expected == found)
+def _difference(expected: Tensor, found: Tensor) -> str:
+    """What of shape, dtype and strides differs; strides count where they tell elements apart."""
+    if not _agree(expected.shape, found.shape):
+        return f"Shapes {expected.shape} and {found.shape} are not equal!"
+    if expected.dtype is not found.dtype:
+        return f"Dtypes {expected.dtype} and {found.dtype} are not equal!"
+    told, strides = expected.stride(), found.stride()
+    for at, size in enumerate(expected.shape if expected.numel() else ()):
+        if size > 1 and not _agree((told[at],), (strides[at],)):
+            return f"Stride mismatch! Strides are {told} and {strides} (mismatched at {at})!"
+    return ""
+
+
+def _agree(expected: tuple[Any, ...], found: tuple[Any, ...]) -> bool:
+    """Whether sizes or strides are equal; a number that depends on elements is not known, and agrees with any."""
     pairs = zip(expected, found)
     return len(expected) == len(found) and all(_is_unknown(size) or n == size for n, size in pairs)
 

@@ -10,9 +10,9 @@ from typing import Any
 from mt_core.autograd_state import is_grad_enabled, is_inference_mode_enabled
 from mt_core.determinism import DETERMINISM
 from mt_core.dtypes import get_default_dtype
-from mt_core.keys import AUTOCAST
+from mt_core.keys import AUTOCAST, PIPELINE
 from mt_core.overriding import entered_modes
-from mt_core.state import tls
+from mt_core.state import tls, unqueued
 from mt_nn.modules.module import Module
 
 from .. import _logging
@@ -96,6 +96,9 @@ class CapturedProgram:
         """Run the graph that serves this call, captured now if there is none."""
         if self._runs_as_it_is():
             return self.program(*args, **kwargs)
+        if tls.include & PIPELINE:
+            with unqueued():  # guards read tensors, and the callable is called where the call stands
+                return self(*args, **kwargs)
         if self._resets_seen != _resets.count:
             self._forget()
         arguments = Arguments(args, kwargs)
@@ -111,7 +114,7 @@ class CapturedProgram:
     def _runs_as_it_is(self) -> bool:
         if config.disable or stance.name == "force_eager" or is_compiling() or disabled_program(self.program):
             return True
-        return bool(entered_modes and tls.function_modes) or bool(tls.include & ~AUTOCAST)
+        return bool(entered_modes and tls.function_modes) or bool(tls.include & ~(AUTOCAST | PIPELINE))
 
     def _entry_for(self, arguments: Arguments, facts: Any) -> _Entry | None:
         entries = self._entries.get((arguments.key, *facts), ())

@@ -35,8 +35,9 @@ from ._aot_autograd.utils import make_boxed_func as make_boxed_func
 from .partitioners import default_partition as default_partition
 
 __all__ = [
-    "aot_function", "aot_module", "aot_module_simplified", "get_aot_compilation_context", "get_aot_graph_name",
-    "get_graph_being_compiled", "make_boxed_compiler", "make_boxed_func",
+    "aot_function", "aot_module", "aot_module_simplified", "compiled_function", "compiled_module",
+    "get_aot_compilation_context", "get_aot_graph_name", "get_graph_being_compiled", "make_boxed_compiler",
+    "make_boxed_func",
 ]  # fmt: skip
 
 Compiler = Callable[[GraphModule, Sequence[Any]], Callable[..., Any]]
@@ -321,6 +322,11 @@ def aot_module(mod: Module, *args: Any, **kwargs: Any) -> Module:
             return compiled(dict(mod.named_parameters()), dict(mod.named_buffers()), *args, **kwargs)
 
     return AOTModule()
+
+
+#: Their names in ``functorch.compile``.
+compiled_function = aot_function
+compiled_module = aot_module
 
 
 def aot_module_simplified(

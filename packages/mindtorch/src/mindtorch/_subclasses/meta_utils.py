@@ -12,7 +12,7 @@ from mt_core.cell import Cell
 from mt_core.devices import device as Device
 from mt_core.dispatch.views import link_view
 from mt_core.dtypes import uint8
-from mt_core.hollow import is_hollow
+from mt_core.hollow import is_hollow, within_reach
 from mt_core.keys import AUTOGRAD, CONJUGATE, INFERENCE, META, NEGATIVE, STRIDED
 from mt_core.meta_array import MetaArray
 from mt_core.meta_backend import backend as meta
@@ -112,7 +112,7 @@ class FakeTensorConverter:
         UnsupportedFakeTensorException
             For tensors of ``vmap`` and other transforms.
         """
-        known = self._known(t)
+        known = self._known(within_reach(t))
         if known is not None:
             return known
         with without_modes():

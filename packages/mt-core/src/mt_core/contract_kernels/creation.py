@@ -52,9 +52,9 @@ def allocate(
     RuntimeError
         For a negative size.
     """
-    if shape and min(shape) < 0:
-        wrong = next(n for n in shape if n < 0)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {list(shape)}")
+    for n in shape:  # each by itself: of symbolic sizes, comparing one with another would be relied on
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
     if where is None and (like is not None or tls.default_device is None):
         key = CPU if like is None else like._keys & BACKEND_MASK
         if key == CPU and strides is None and not tls.mode:
@@ -237,8 +237,9 @@ def zeros(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> 
         if layout in SPARSE_LAYOUTS:
             return _without_values(size, dtype, layout, device)
         check_options(layout, pin_memory)
-    if size and min(size) < 0:
-        raise RuntimeError("zeros: Dimension size must be non-negative.")
+    for n in size:
+        if n < 0:
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
     return _filled_anew(size, dtype or dtypes.get_default_dtype(), device, None, 0)
 
 

@@ -31,9 +31,10 @@ def empty_permuted(size: Ints, physical_layout: Ints, dtype: Any, layout: Any, d
             )
     if len(set(physical_layout)) != len(physical_layout):
         raise RuntimeError("Duplicate dim not allowed")
-    if size and min(size) < 0:
-        wrong, ordered = next(n for n in size if n < 0), [size[d] for d in physical_layout]
-        raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {ordered}")
+    for n in size:
+        if n < 0:
+            ordered = [size[d] for d in physical_layout]
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {ordered}")
     strides = [0] * len(size)
     step = 1
     for d in reversed(physical_layout):

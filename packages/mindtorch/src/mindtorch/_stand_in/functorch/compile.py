@@ -4,6 +4,8 @@ from mindtorch._functorch import config as config
 from mindtorch._functorch.aot_autograd import aot_function as aot_function
 from mindtorch._functorch.aot_autograd import aot_module as aot_module
 from mindtorch._functorch.aot_autograd import aot_module_simplified as aot_module_simplified
+from mindtorch._functorch.aot_autograd import compiled_function as compiled_function
+from mindtorch._functorch.aot_autograd import compiled_module as compiled_module
 from mindtorch._functorch.aot_autograd import get_aot_compilation_context as get_aot_compilation_context
 from mindtorch._functorch.aot_autograd import get_aot_graph_name as get_aot_graph_name
 from mindtorch._functorch.aot_autograd import get_graph_being_compiled as get_graph_being_compiled
