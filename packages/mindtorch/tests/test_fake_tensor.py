@@ -59,6 +59,7 @@ def _compare(overload, sample, strided):
     mode = FakeTensorMode()
     fakes = pytree.tree_map_only(torch.Tensor, mode.from_tensor, bound)
     before, before_fake = tensors_in(bound), tensors_in(fakes)
+    others = None if strided else pytree.tree_map_only(torch.Tensor, FakeTensorMode().from_tensor, bound)
     failure = None
     try:
         expected = overload.call(*bound)
@@ -81,6 +82,30 @@ def _compare(overload, sample, strided):
     assert [_described(t) for t in fake] == [_described(t) for t in real], f"{overload.name}{sample}"
     assert _aliasing(found, before_fake) == _aliasing(expected, before), f"{overload.name}{sample}"
     assert [_described(t) for t in before_fake] == [_described(t) for t in before], f"{overload.name}{sample}"
+    if others is not None and fake:
+        _compare_with_kept(overload, others, sample, found, before_fake)
+
+
+def _compare_with_kept(overload, others, sample, found, written):
+    """The same call on other fake tensors gives the same, which is taken from the cache."""
+    arguments = tensors_in(others)
+    with arguments[0].fake_mode if arguments else FakeTensorMode():
+        again = overload.call(*others)
+    for one, other in zip(tensors_in(again), tensors_in(found), strict=True):
+        assert _described(one) == _described(other), f"{overload.name}{sample}"
+        assert one.untyped_storage().nbytes() == other.untyped_storage().nbytes(), f"{overload.name}{sample}"
+    assert _aliasing(again, arguments) == _aliasing(found, written), f"{overload.name}{sample}"
+    assert [t._version for t in arguments] == [t._version for t in written], f"{overload.name}{sample}"
+
+
+def test_the_cache_is_used_for_most_of_the_samples():
+    FakeTensorMode.cache_clear()
+    for overload in _OPERATORS[::40]:
+        with no_grad():
+            for sample in list(samples_on(overload, "cpu", strided=False))[:2]:
+                _compare(overload, sample, strided=False)
+    told = FakeTensorMode.cache_info()
+    assert told.hits > 0.7 * (told.misses + sum(told.bypasses.values()))
 
 
 @pytest.mark.parametrize("family", _FAMILIES)
@@ -91,6 +116,34 @@ def test_fake_results_are_laid_out_and_alias_as_real_ones(family):
                 with no_grad():
                     for sample in samples_on(overload, "cpu", strided=strided):
                         _compare(overload, sample, strided)
+
+
+def test_what_was_kept_is_dropped_when_a_library_registers_and_asked_for_by_all_that_counts():
+    with FakeTensorMode() as mode:
+        x = torch.ones(2, 3)
+        FakeTensorMode.cache_clear()
+        for _ in range(2):
+            several = (x, x.t(), x.double(), x[:, 1:], torch.ones(2, 3, requires_grad=True))
+            assert [(t + 1).stride() for t in several] == [(3, 1), (1, 3), (3, 1), (2, 1), (3, 1)]
+            assert (x.double() + 1).dtype is torch.float64
+            assert (torch.ones(2, dtype=torch.int32) + 1.0).dtype == torch.get_default_dtype()
+        assert FakeTensorMode.cache_info().hits >= 6
+        y = x[0]
+        y.mul_(2)
+        assert y._is_view() and x._version == y._version == 1
+        mode.cache_enabled = False
+        told = FakeTensorMode.cache_info()
+        assert (x * 2).shape == (2, 3) and FakeTensorMode.cache_info() == told
+    with torch.library._scoped_library("aten", "IMPL") as library:
+        library.impl("digamma", lambda t: t.new_empty(7), "Meta")
+        with FakeTensorMode():
+            assert torch.digamma(torch.ones(2)).shape == (7,)
+    with FakeTensorMode():
+        assert torch.digamma(torch.ones(2)).shape == (2,)
+        FakeTensorMode.cache_clear()
+        x = torch.ones(2)
+        x.unsqueeze_(0)
+        assert FakeTensorMode.cache_info().bypasses["inplace view"] == 1
 
 
 def test_devices_need_not_be_there():

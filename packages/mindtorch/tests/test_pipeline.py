@@ -21,6 +21,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import nn
+from mindtorch._subclasses.fake_tensor import FakeTensorMode
 from mindtorch.utils._python_dispatch import TorchDispatchMode
 from mt_core.keys import PIPELINE
 from mt_core.state import tls
@@ -526,6 +527,26 @@ def test_custom_operators_and_functions_run_where_they_stand() -> None:
         z.backward()
     assert y.tolist() == [4, 4]
     assert x.grad.tolist() == [2, 2]
+
+
+def test_programs_are_captured_where_they_are_called() -> None:
+    graphs = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        graphs.append(len(list(graph.graph.nodes)))
+        return graph.forward
+
+    compiled = torch.compile(lambda t: (t.sin() + 1).relu(), backend=backend)
+    wave = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+    with torch.pipeline():
+        x = torch.ones(2) * 2
+        y, z = compiled(x), compiled(x * 1)
+        exported = torch.export.export(wave, (x + 1,)).module()(x)
+        mode, w = FakeTensorMode(), x + 1
+        assert (mode.from_tensor(w) @ mode.from_tensor(w)).shape == ()
+    assert graphs == [5]
+    assert y.tolist() == z.tolist() == (x.sin() + 1).tolist()
+    assert exported.tolist() == wave(x).tolist()
 
 
 def test_checkpoints_give_the_gradients_of_eager_execution() -> None:

@@ -18,7 +18,7 @@ from mt_library.fake import fake_implementation, refusing_sizes
 from mt_library.ops import OpOverload
 from mt_library.tags import Tag
 
-from . import _constants
+from . import _cache, _constants
 from ._devices import on_meta, place_of
 from ._errors import DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException
 from ._fake import FakeTensor, fake_over, follow, stand_in
@@ -145,6 +145,22 @@ def _without_elements(mode: Any, func: OpOverload, args: Any, kwargs: Any, place
         if made is not None:
             return made
     refuse_elements(func, args)
+    if not mode.cache_enabled:
+        return _anew(mode, func, args, kwargs, place)
+    try:
+        description, fakes = _cache.described(mode, func, args, kwargs, place)
+    except _cache.Bypass as reason:
+        _cache.note_bypass(reason)
+        return _anew(mode, func, args, kwargs, place)
+    is_known, result = _cache.given_before(description, mode, fakes, place)
+    if not is_known:
+        result = _anew(mode, func, args, kwargs, place)
+        _cache.keep(description, fakes, result)
+    return result
+
+
+def _anew(mode: Any, func: OpOverload, args: Any, kwargs: Any, place: Any) -> Any:
+    env = mode.shape_env
     operator = registrations.find(func.name()) if func.namespace != "aten" else None
     implementation = None if operator is None else fake_implementation(operator)
     if implementation is not None:

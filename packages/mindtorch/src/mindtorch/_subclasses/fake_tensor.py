@@ -13,6 +13,8 @@ from mt_library.registrations import known_names
 
 from ..overrides import TorchFunctionMode
 from ..utils._python_dispatch import TorchDispatchMode, _TorchDispatchModeKey
+from . import _cache
+from ._cache import DispatchCacheInfo, TensorMetadata, extract_tensor_metadata
 from ._calls import carry_out
 from ._errors import (
     DataDependentOutputException,
@@ -26,15 +28,16 @@ from ._fake import FakeTensor
 from .meta_utils import FakeTensorConverter, SymbolicLayouts
 
 __all__ = [
-    "DataDependentOutputException", "DynamicOutputShapeException", "FakeCopyMode", "FakeTensor",
+    "DataDependentOutputException", "DispatchCacheInfo", "DynamicOutputShapeException", "FakeCopyMode", "FakeTensor",
     "FakeTensorConverter", "FakeTensorDeviceMismatchError", "FakeTensorMode", "MetadataMismatchError",
-    "UnsupportedFakeTensorException", "UnsupportedOperatorException", "get_plain_tensors", "is_fake",
-    "maybe_get_fake_mode", "unset_fake_temporarily",
+    "TensorMetadata", "UnsupportedFakeTensorException", "UnsupportedOperatorException", "extract_tensor_metadata",
+    "get_plain_tensors", "is_fake", "maybe_get_fake_mode", "unset_fake_temporarily",
 ]  # fmt: skip
 
 for _class in (
-    DataDependentOutputException, DynamicOutputShapeException, FakeTensor, FakeTensorDeviceMismatchError,
-    MetadataMismatchError, UnsupportedFakeTensorException, UnsupportedOperatorException,
+    DataDependentOutputException, DispatchCacheInfo, DynamicOutputShapeException, FakeTensor,
+    FakeTensorDeviceMismatchError, MetadataMismatchError, TensorMetadata, UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
 ):  # fmt: skip
     _class.__module__ = __name__
 
@@ -66,6 +69,8 @@ class FakeTensorMode(TorchDispatchMode):
         self.static_shapes = shape_env is None if static_shapes is None else static_shapes
         self.shape_env = shape_env
         self.export = export
+        #: Whether results of calls that were described before are taken from `cache_info`'s cache.
+        self.cache_enabled = True
         #: While it is set, fake tensors of this mode say that they are on the meta device.
         self.in_kernel_invocation = False
         self.fake_tensor_converter = FakeTensorConverter(export=export)
@@ -75,6 +80,16 @@ class FakeTensorMode(TorchDispatchMode):
     def is_infra_mode(cls) -> bool:
         """One of PyTorch's own, which stand below all others."""
         return True
+
+    @classmethod
+    def cache_info(cls) -> DispatchCacheInfo:
+        """How often what an operator gives was known already, by all modes."""
+        return _cache.info()
+
+    @classmethod
+    def cache_clear(cls) -> None:
+        """Forget what operators gave, and count anew."""
+        _cache.reset()
 
     def is_our_fake(self, t: object) -> bool:
         """Whether an object is a fake tensor of this mode."""

@@ -26,8 +26,7 @@ __all__ = [
     "Overload", "Packet", "define", "find_overload", "forget_all", "is_loaded", "kernels_for", "load_family",
     "overload", "packet", "refuse_while_loading", "register_composite", "register_contract_kernel", "register_fallback",
     "register_interceptor", "register_kernel",
-    "register_shape_rule",
-    "unregister_kernel",
+    "register_shape_rule", "unregister_kernel", "when_registered",
 ]  # fmt: skip
 
 #: Overload name -> what has been declared under it; filled by importing `mt_core.declarations.<family>`.
@@ -51,6 +50,8 @@ KERNELS: dict[int, dict[str, list[Kernel]]] = {}
 INTERCEPTORS: dict[int, dict[str, Callable[[int], Callable[..., Any] | None]]] = {}
 
 
+#: Called whenever something is registered for an operator: what was computed by others may be wrong by then.
+when_registered: list[Callable[[], None]] = []
 #: Backend key -> ``build(overload, call_keys)`` for the operators that nothing else carries out there.
 FALLBACKS: dict[int, Callable[[Overload, int], Callable[..., Any]]] = {}
 
@@ -289,6 +290,8 @@ def _forget(name: str) -> None:
 
     What was resolved before the declaration was read cannot depend on it.
     """
+    for told in when_registered:
+        told()
     declaration = DECLARATIONS.get(name)
     group = {name}
     if declaration is not None:

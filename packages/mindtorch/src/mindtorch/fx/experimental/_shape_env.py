@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mt_core.symbolic import SymBool, SymFloat, SymInt
@@ -19,7 +20,7 @@ from ._shape_guards import GuardProduction
 from ._symbolic_contexts import DimDynamic, GuardOnDataDependentSymNode, StrictMinMaxConstraint
 from .sym_node import SymNode, wrapped
 
-__all__ = ["RuntimeAssert", "ShapeEnv", "ShapeGuard"]
+__all__ = ["RuntimeAssert", "ShapeEnv", "ShapeEnvSettings", "ShapeGuard"]
 
 _log = logging.getLogger("torch.fx.experimental.symbolic_shapes")
 _oo = sympy.oo
@@ -39,6 +40,26 @@ class RuntimeAssert(NamedTuple):
     expr: Any
     msg: str = ""
     stack: Any = None
+
+
+@dataclass
+class ShapeEnvSettings:
+    """What a `ShapeEnv` was made with."""
+
+    allow_scalar_outputs: bool
+    allow_dynamic_output_shape_ops: bool
+    assume_static_by_default: bool
+    specialize_zero_one: bool
+    duck_shape: bool
+    prefer_deferred_runtime_asserts_over_guards: bool
+    trace_asserts: bool
+
+
+def _refuse(**options: Any) -> None:
+    """Refuse the first of several options that is set."""
+    for name, given in options.items():
+        if given:
+            raise NotImplementedError(f"ShapeEnv({name}=True) is not supported by mindtorch")
 
 
 class ShapeEnv(GuardProduction):
@@ -77,25 +98,32 @@ class ShapeEnv(GuardProduction):
     """
 
     def __init__(
-        self, *, should_record_events: bool | None = None, tracked_fakes: list[Any] | None = None,
-        allow_scalar_outputs: bool = True, allow_dynamic_output_shape_ops: bool = True,
+        self, *, should_record_events: bool | None = None, tracked_fakes: list[Any] | None = None, **kwargs: Any
+    ) -> None:
+        _refuse(should_record_events=should_record_events)
+        self.tracked_fakes = tracked_fakes
+        self._init(**kwargs)
+
+    def _init(
+        self, *, allow_scalar_outputs: bool = True, allow_dynamic_output_shape_ops: bool = True,
         assume_static_by_default: bool = False, specialize_zero_one: bool = True, duck_shape: bool | None = None,
         co_fields: dict[str, str] | None = None, prefer_deferred_runtime_asserts_over_guards: bool = False,
         trace_asserts: bool = False,
     ) -> None:  # fmt: skip
-        for name, given in (
-            ("should_record_events", should_record_events), ("trace_asserts", trace_asserts),
-            ("prefer_deferred_runtime_asserts_over_guards", prefer_deferred_runtime_asserts_over_guards),
-        ):  # fmt: skip
-            if given:
-                raise NotImplementedError(f"ShapeEnv({name}=True) is not supported by mindtorch")
+        _refuse(
+            trace_asserts=trace_asserts,
+            prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards,
+        )
+        self.settings = ShapeEnvSettings(
+            allow_scalar_outputs, allow_dynamic_output_shape_ops, assume_static_by_default, specialize_zero_one,
+            duck_shape is None or duck_shape, False, False,
+        )  # fmt: skip
         self.allow_scalar_outputs = allow_scalar_outputs
         self.allow_dynamic_output_shape_ops = allow_dynamic_output_shape_ops
         self.assume_static_by_default = assume_static_by_default
         self.specialize_zero_one = specialize_zero_one
         self.duck_shape = True if duck_shape is None else duck_shape
         self.co_fields = dict(co_fields or {})
-        self.tracked_fakes = tracked_fakes
         self.guards: list[ShapeGuard] = []
         self.backed_var_to_val: dict[Any, Any] = {}
         self.var_to_sources: dict[Any, list[Source]] = {}

@@ -70,7 +70,8 @@ for _class in (
 
 #: What needs sympy, and where it is.
 _NEED_SYMPY = {
-    "ShapeEnv": "._shape_env", "ShapeGuard": "._shape_env", "RuntimeAssert": "._shape_env", "SymNode": ".sym_node",
+    "ShapeEnv": "._shape_env", "ShapeEnvSettings": "._shape_env", "ShapeGuard": "._shape_env",
+    "RuntimeAssert": "._shape_env", "SymNode": ".sym_node",
     "ValueRanges": "...utils._sympy.value_ranges", "bound_sympy": "...utils._sympy.value_ranges",
     "int_oo": "...utils._sympy.numbers",
 }  # fmt: skip
