@@ -131,7 +131,7 @@ class Tensor(_Members):
         size = array.itemsize
         if dim is not None and not array.ndim:
             raise no_dimensions(dim)
-        if self._base is None and not isinstance(array, MetaArray) and 0 in array.shape and not any(array.strides):
+        if not isinstance(array, MetaArray) and 0 in array.shape and not any(array.strides) and self._base is None:
             # Array libraries forget the strides of arrays without elements, though not of views.
             strides = contiguous_strides(array.shape)
             return strides if dim is None else strides[wrap_dim(dim, array.ndim)]
