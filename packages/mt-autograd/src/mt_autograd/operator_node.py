@@ -30,6 +30,12 @@ from .views import edge_of
 __all__ = ["OperatorNode", "keep_spec", "node_class", "pack_item", "zeros_for"]
 
 
+#: Its formula needs no sizes, as the engine sums a gradient to those of the input.
+_EXPAND = "ExpandBackward0"
+#: Formulas that read the sizes of their input where PyTorch's keep the input, or nothing.
+_SIZELESS = frozenset("AsStrided Cummax Cummin FftR2C Gather LogSoftmax MaskedSelect Mm Softmax Take ToCopy Unbind".split())
+
+
 def keep_spec(value: Any, kind: str) -> Any:
     """What a node keeps of a tensor argument's layout; None for a number or None in its place."""
     if kind == "list":
@@ -225,6 +231,9 @@ class OperatorNode(Node):
             if wanted in (name, f"{name[:-5]}_sym_sizes"):
                 spec = self._spec(kept, position, kind)
                 return spec if wanted == name else spec.shape
+        if wanted == "self_sym_sizes" and self.name() == _EXPAND:
+            target, output_nr = self._edges[:2]
+            return tuple((output_spec(target) if output_nr == LEAF else target.output_spec(output_nr))[0])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '_saved_{wanted}'")
 
     def _raw_saved(self, wanted: str) -> Any:
@@ -237,7 +246,15 @@ class OperatorNode(Node):
 
     def __dir__(self) -> list[str]:
         kept = [f"_saved_{s.name}" for s in self.plan.saved] + [f"_raw_saved_{s.name}" for s in self.plan.saved]
+        if self._shows_sizes():
+            kept.append("_saved_self_sym_sizes")
         return [*super().__dir__(), *kept, *(f"_saved_{name}" for name, _ in self.plan.values)]
+
+    def _shows_sizes(self) -> bool:
+        """Whether PyTorch's node keeps the sizes of its first input."""
+        name = self.name()
+        reads = any(spec == "self_spec" and kind in ("spec", "strides") for spec, _, kind in self.plan.specs)
+        return name == _EXPAND or reads and name.rstrip("0123456789").removesuffix("Backward") not in _SIZELESS
 
 
 def flattened(results: Sequence[Any], sizes: tuple[int, ...]) -> list[Any]:

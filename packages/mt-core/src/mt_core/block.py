@@ -11,9 +11,9 @@ from typing import Any
 from weakref import ref
 
 from . import dtypes
-from .cell import Cell, cell_of, moved_cell
+from .cell import AliasCell, Cell, cell_of, moved_cell
 from .checks.memory import refuse_size
-from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, FLAGS, NEGATIVE, OTHER_INDEX, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, FLAGS, INFERENCE, NEGATIVE, OTHER_INDEX, STRIDED
 from .meta_array import HollowArray
 from .meta_backend import backend as meta
 from .spec import is_contiguous
@@ -91,7 +91,7 @@ def mark_exported(tensor: Any) -> None:
 def share_block(alias: Any, source: Any) -> None:
     """Put a new tensor on the source's block with a version counter of its own (``.data``)."""
     block = block_of(source)
-    cell = alias._cell = Cell(alias)
+    cell = alias._cell = AliasCell(alias) if alias._keys & INFERENCE else Cell(alias)
     block.enter(cell)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from weakref import ref
 
-__all__ = ["Cell", "cell_of", "moved_cell"]
+__all__ = ["AliasCell", "Cell", "cell_of", "counts_writes", "moved_cell"]
 
 #: The list of views is swept of dead entries when it grows past a limit, and the limit follows what was alive.
 _FIRST_SWEEP = 32
@@ -46,6 +46,18 @@ class Cell:
         return [t for t in [r() for r in self.members] if t is not None and t._cell is self]
 
 
+class AliasCell(Cell):
+    """The cell of an alias of an inference tensor (``detach()``, ``.data``): it alone, and no view of it, counts writes."""
+
+    __slots__ = ()
+
+
+def counts_writes(tensor: Any) -> bool:
+    """Whether an inference tensor has a version, and may be written to outside of inference mode."""
+    cell = tensor._cell
+    return cell.__class__ is AliasCell and cell.members[0]() is tensor
+
+
 class _Counter:
     """A version that the cells of several memories share."""
 
@@ -80,10 +92,10 @@ def cell_of(tensor: Any) -> Cell:
 def moved_cell(tensor: Any) -> Cell:
     """Give a tensor that is about to lie on other memory a cell for it; its version stays one with its views'."""
     left = tensor._cell
-    tensor._cell = cell = Cell(tensor)
+    tensor._cell = cell = AliasCell(tensor) if counts_writes(tensor) else Cell(tensor)
     if left is None:
         return cell
-    if left.__class__ is Cell and not left.tensors():
+    if cell.__class__ is AliasCell or left.__class__ is Cell and not left.tensors():
         cell.version = left.version
         return cell
     counter = left.counter if left.__class__ is _CountedCell else _Counter(left.version)

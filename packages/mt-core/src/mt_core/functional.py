@@ -290,7 +290,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
         inner *= a.shape[i]
     left = a.permute([*keep_a, *[i % a.dim() for i in over_a]]).reshape((_size(a, keep_a), inner))
     right = b.permute([*[j % b.dim() for j in over_b], *keep_b]).reshape((inner, _size(b, keep_b)))
-    product = left.mm(right)
+    product = left.reshape(-1).dot(right.reshape(-1)) if len(left) == right.shape[1] == 1 else left.mm(right)
     result = product.reshape([a.shape[d] for d in keep_a] + [b.shape[d] for d in keep_b])
     if out is None:
         return result

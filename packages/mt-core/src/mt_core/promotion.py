@@ -41,6 +41,11 @@ def dtype_of_number(value: Any) -> dtype:
     raise TypeError(f"expected a number, got {type(value).__name__}")
 
 
+def _of_number(value: Any) -> dtype:
+    """The dtype that a number counts as beside others: integers that int64 does not hold are of uint64."""
+    return dtypes.uint64 if value.__class__ is int and value >= 1 << 63 else dtype_of_number(value)
+
+
 def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
     if higher is None or lower is None:
         return higher or lower
@@ -65,7 +70,7 @@ def result_type_of(arguments: Iterable[Any]) -> dtype:
             continue
         array = getattr(argument, "_array", None)
         if array is None:
-            found = dtype_of_number(argument)
+            found = _of_number(argument)
             numbers = found if numbers is None else promote_types(numbers, found)
         elif array.ndim:
             found = argument._dtype

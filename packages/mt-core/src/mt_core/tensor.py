@@ -25,7 +25,7 @@ import numpy as np
 from . import device_methods, dtypes
 from .autograd_state import AutogradState, refuse_in_transforms
 from .block import block_of
-from .cell import Cell
+from .cell import Cell, counts_writes
 from .devices import device, device_type_of
 from .dtypes import dtype
 from .formats import sparse_coo, sparse_csr
@@ -239,13 +239,13 @@ class Tensor(_Members):
                 )
             if not (self._dtype.is_floating_point or self._dtype.is_complex):
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        elif requires_grad != (state is not None and state.requires_grad):
+        elif requires_grad != (state is not None and state.requires_grad) or requires_grad and self._keys & INFERENCE:
             self._switch_requires_grad(requires_grad)
         return self
 
     @property
     def _version(self) -> int:
-        if self._keys & INFERENCE:
+        if self._keys & INFERENCE and not counts_writes(self):
             raise RuntimeError("Inference tensors do not track version counter.")
         if self._keys & PIPELINE:
             return self._array.shadow._version  # type: ignore[no-any-return]

@@ -259,8 +259,12 @@ class AutogradMembers:
         keys = self._keys
         if is_overridden(keys | tls.mode):
             return handed_over(Tensor.detach, (self,), None)
-        if keys & (OF_TRANSFORM | PIPELINE):
-            return _detach.call(self)  # it is detached at every level, or when its memory is there
+        if keys & (OF_TRANSFORM | PIPELINE | INFERENCE):
+            if keys & (OF_TRANSFORM | PIPELINE):
+                return _detach.call(self)  # it is detached at every level, or when its memory is there
+            alias = new_tensor(self._array, self._dtype, keys & ~_NOT_DETACHED)
+            share_block(alias, self)
+            return alias
         cell = self._cell
         if cell is None:
             cell = self._cell = Cell(self)

@@ -20,7 +20,7 @@ def add_scaled_into(self: Any, other: Any, alpha: Any) -> None:
 
 def subtract_scaled_into(self: Any, other: Any, alpha: Any) -> None:
     for target, part in blocks(self, other):
-        target -= part * alpha
+        target += part * negative(alpha)
 
 
 @kernel("add.Tensor")
@@ -32,7 +32,7 @@ def add(self: Any, other: Any, alpha: Any) -> Any:
 @kernel("sub.Tensor")
 def sub(self: Any, other: Any, alpha: Any) -> Any:
     """self (*), other (*), broadcast -> the common shape."""
-    return self - scaled(other, alpha)
+    return self + scaled(other, negative(alpha))
 
 
 #: Nothing is scaled.
@@ -47,7 +47,12 @@ into_first(
 @kernel("rsub.Scalar")
 def rsub(self: Any, other: Any, alpha: Any) -> Any:
     """self (*) -> (*)."""
-    return np.subtract(other, scaled(self, alpha))
+    return np.add(other, scaled(self, negative(alpha)))
+
+
+def negative(factor: Any) -> Any:
+    """``-factor``, of integers in 64 bits, so that ``-2**63`` stays what it is."""
+    return (-factor + (1 << 63)) % (1 << 64) - (1 << 63) if factor.__class__ is int else -factor
 
 
 def scaled(array: Any, factor: Any) -> Any:

@@ -33,8 +33,9 @@ def integer_power(base: Any, exponent: Any) -> Any:
     negative = exponent < 0
     if not negative.any():
         return np.power(base, exponent)
-    raised = np.power(base, np.abs(exponent))
-    return np.where(negative & (np.abs(base) != 1), 0, raised).astype(raised.dtype)
+    # An odd exponent keeps the sign of -1; those of other bases are not looked at.
+    raised = np.power(base, np.where(negative, exponent & 1, exponent))
+    return np.where(negative & (base != 1) & (base != -1), 0, raised).astype(raised.dtype)
 
 
 def complex_power(base: Any, exponent: Any) -> Any:

@@ -281,6 +281,28 @@ def std(self: np.ndarray, dim: Any, correction: Any, keepdim: bool) -> Any:
     return np.sqrt(variance("std", self, dim, correction, keepdim))
 
 
+def running_mean(self: np.ndarray, axes: tuple[int, ...], keepdim: bool) -> Any:
+    """The mean as it is found beside a variance, one element after the other: NaN after an infinite one."""
+    mean = mean_dims(self, axes, keepdim, None)
+    if np.isfinite(mean).all():
+        return mean
+    lines = np.moveaxis(self, axes, range(-len(axes), 0)) if axes else self[..., None]
+    before_last = lines.reshape(*lines.shape[: lines.ndim - max(len(axes), 1)], -1)[..., :-1]
+    return np.where(np.isfinite(before_last).all(-1).reshape(np.shape(mean)), mean, np.nan).astype(mean.dtype)
+
+
+@kernel("var_mean.correction")
+def var_mean(self: np.ndarray, dim: Any, correction: Any, keepdim: bool) -> tuple[Any, Any]:
+    """self (*S) -> twice S without the dimensions `dim`, or 1 there with `keepdim`; the first is real."""
+    return variance("var_mean", self, dim, correction, keepdim), running_mean(self, dim, keepdim)
+
+
+@kernel("std_mean.correction")
+def std_mean(self: np.ndarray, dim: Any, correction: Any, keepdim: bool) -> tuple[Any, Any]:
+    """self (*S) -> twice S without the dimensions `dim`, or 1 there with `keepdim`; the first is real."""
+    return np.sqrt(variance("std_mean", self, dim, correction, keepdim)), running_mean(self, dim, keepdim)
+
+
 @kernel("logsumexp")
 def logsumexp(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
     """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; floating."""

@@ -5,19 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from ..dtypes import int64
-from ._checks import BOOL, COMPLEX, FLOATS, NUMBERS, Supported
+from ._checks import BOOL, COMPLEX, COMPLEX_HALF, FLOATS, INTEGERS, NUMBERS, Supported
 from ._declare import Family
 
 family = Family("conv")
 
 
 def _convolved(args: tuple[Any, ...]) -> str | None:
-    """What PyTorch calls the kernel; None where it takes the input's dtype. Integers of all sizes are convolved, but not transposed."""
-    weight, transposed = args[1], args[6]
+    """What PyTorch calls the kernel; None where it takes the input's dtype.
+
+    Integers of all sizes are convolved, but neither transposed nor dilated; of complex numbers the parts are.
+    """
+    weight, dilation, transposed = args[1], args[5], args[6]
     volumes = weight.dim() == 5
+    if args[0]._dtype in COMPLEX_HALF:
+        return None
     if transposed:
         return f"slow_conv_transpose{3 if volumes else 2}d_out_cpu"
-    if args[0]._dtype not in BOOL:
+    if any(d != 1 for d in dilation):
+        return "slow_conv_dilated<>"
+    if args[0]._dtype in INTEGERS:
         return None
     return "compute_columns3d" if volumes else "slow_conv2d_cpu"
 
@@ -25,7 +32,7 @@ def _convolved(args: tuple[Any, ...]) -> str | None:
 family.plain(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
     "transposed, int[] output_padding, int groups) -> Tensor", variants="function",
-    dtypes=Supported(_convolved, FLOATS | COMPLEX | {int64}),
+    dtypes=Supported(_convolved, FLOATS | COMPLEX | {int64}, idle="empty"),
     doc=(
         "Cross-correlation of (n, c, *) with weights (o, c / groups, *), or its adjoint with weights (c, o / "
         "groups, *)."

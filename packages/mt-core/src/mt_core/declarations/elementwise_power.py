@@ -24,8 +24,13 @@ def _check_exponent(args: tuple[Any, ...], common: Any) -> None:
 
 
 def _power_kernel(args: tuple[Any, ...]) -> str | None:
-    """``b ** True`` and ``b ** False`` are decided before PyTorch looks at the dtype."""
-    return None if args[1].__class__ is bool else "pow"
+    """``b ** 0`` and ``b ** 1`` are decided before PyTorch looks at the dtype."""
+    return None if args[1] in (0, 1) else "pow"
+
+
+def _power_of_number_kernel(args: tuple[Any, ...]) -> str | None:
+    """``1 ** b`` is decided before PyTorch looks at the dtype."""
+    return None if args[0] == 1 and args[0].__class__ is not bool else "pow"
 
 
 _POWER = INTEGERS | FLOATS | COMPLEX
@@ -36,7 +41,7 @@ family.elementwise(
 )  # fmt: skip
 family.elementwise(
     "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
-    variants="function", promotes="self exponent", out=True, check=Supported("pow", _POWER),
+    variants="function", promotes="self exponent", out=True, check=Supported(_power_of_number_kernel, _POWER),
 )  # fmt: skip
 family.elementwise(
     "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",

@@ -156,7 +156,7 @@ family.plain(
     apart_first=True,
     exact_out=True,
     doc="A copy of self with rows of `source` along `dim` written at `index`.",
-    dtypes=Supported("index_copy_cpu", USUAL | COMPLEX_HALF, idle="empty"),
+    dtypes=Supported("index_copy_cpu", USUAL | COMPLEX_HALF),
 )
 family.plain(
     "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
@@ -224,7 +224,6 @@ family.plain(
     apart_first=True,
     doc="1-d tensor of the elements where the mask is true.",
     exact_out=True,
-    dtypes=Supported("masked_select", frozenset(ALL_DTYPES) - UNSIGNED),
 )
 family.plain(
     "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",

@@ -130,7 +130,7 @@ for _name, _what in (("var", "Variance"), ("std", "Standard deviation")):
         f"{_name}_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
         variants="function",
     )
-    family.composite(
+    family.plain(
         f"{_name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> "
         "(Tensor, Tensor)",
         variants="function",

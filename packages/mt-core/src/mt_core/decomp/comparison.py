@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from .. import dtypes
@@ -11,6 +10,7 @@ from ..dispatch.elementwise import check_same_device
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..promotion import dtype_of_number
+from ..shape_rules.comparison import check_findable
 from ._aliases import register_aliases
 
 register_aliases("comparison")
@@ -72,20 +72,14 @@ def isin_number(element: Any, test_elements: Any, assume_unique: bool, invert: b
 
 @composite("isin.Tensor_Scalar")
 def isin_one(elements: Any, test_element: Any, assume_unique: bool, invert: bool) -> Any:
-    barebones = elements.dtype in (dtypes.uint16, dtypes.uint32, dtypes.uint64)
-    if barebones or not _is_held(test_element) and (elements.dtype.is_integral or elements.dtype.is_floating_point):
-        # No tensor holds it, or promotes with one that does.
-        return ops.ne(elements, test_element) if invert else ops.eq(elements, test_element)
-    return ops.isin(elements, _tensor(test_element, elements), assume_unique=assume_unique, invert=invert)
+    for d in (elements.dtype, _of_number(test_element)):
+        check_findable(d)
+    return ops.ne(elements, test_element) if invert else ops.eq(elements, test_element)
 
 
-def _is_held(number: Any) -> bool:
-    """Whether a tensor of the number's own dtype holds it."""
-    if isinstance(number, int):
-        return -(2**63) <= number < 2**63
-    return isinstance(number, complex) or not dtypes.finfo(dtype_of_number(number)).max < abs(number) < math.inf
+def _of_number(number: Any) -> dtypes.dtype:
+    return dtypes.complex128 if isinstance(number, complex) else dtype_of_number(number)
 
 
 def _tensor(number: Any, beside: Any) -> Any:
-    d = dtypes.complex128 if isinstance(number, complex) else dtype_of_number(number)
-    return ops.scalar_tensor(number, dtype=d, device=beside.device)
+    return ops.scalar_tensor(number, dtype=_of_number(number), device=beside.device)

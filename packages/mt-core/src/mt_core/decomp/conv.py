@@ -8,6 +8,7 @@ from typing import Any
 from ..api import _functions as ops
 from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
+from ..dtypes import scalar_type_name
 from ..shape_rules.conv import check_bias_dtype
 
 Ints = tuple[int, ...]
@@ -131,5 +132,9 @@ def conv_tbc(self: Any, weight: Any, bias: Any, pad: int) -> Any:
         raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
     if bias.dim() != 1:
         raise RuntimeError("Bias must be 1-D")
-    result = ops.conv1d(self.permute((1, 2, 0)), weight.permute((2, 1, 0)), bias, 1, pad)
+    if weight.dtype is not self.dtype:
+        names = scalar_type_name(self.dtype), scalar_type_name(weight.dtype)
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {names[0]} and {names[1]}")
+    # A bias of any dtype is what the products are added to.
+    result = ops.conv1d(self.permute((1, 2, 0)), weight.permute((2, 1, 0)), bias.to(self.dtype), 1, pad)
     return result.permute((2, 0, 1)).contiguous()

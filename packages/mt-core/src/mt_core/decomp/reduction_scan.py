@@ -32,10 +32,11 @@ def nansum(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     """self (*) -> without `dim`, or 1 there with `keepdim`."""
     if self.is_complex():
         raise RuntimeError("nansum on CPU does not support complex inputs")
+    if not self.is_floating_point():
+        return self.sum(dim, keepdim=keepdim, dtype=dtype)
     if self.numel():
         _SUMMED.require((), dtype or self.dtype)
-    kept = self.masked_fill(self.isnan(), 0) if self.is_floating_point() else self
-    return kept.sum(dim, keepdim=keepdim, dtype=dtype)
+    return self.masked_fill(self.isnan(), 0).sum(dim, keepdim=keepdim, dtype=dtype)
 
 
 @composite("nanmean")

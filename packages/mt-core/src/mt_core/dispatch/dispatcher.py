@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..cell import counts_writes
 from ..devices import backend_key, describe_keys, device, device_type_of
 from ..errors import no_kernel
 from ..keys import (
@@ -176,7 +177,7 @@ def _guarded(overload: Overload, callee: Callee) -> Callee:
 
     def check(*args: Any) -> Any:
         result = callee(*args)
-        if any(getattr(args[i], "_keys", 0) & INFERENCE for i in written):
+        if any(getattr(args[i], "_keys", 0) & INFERENCE and not counts_writes(args[i]) for i in written):
             raise _written_outside_inference()
         return result
 
@@ -185,7 +186,7 @@ def _guarded(overload: Overload, callee: Callee) -> Callee:
 
 def check_written(tensor: Any) -> None:
     """Refuse that an inference tensor has been written to outside of inference mode (`_guarded`)."""
-    if tensor._keys & INFERENCE and not mode_triple(tls.mode)[2] & INFERENCE:
+    if tensor._keys & INFERENCE and not (mode_triple(tls.mode)[2] & INFERENCE or counts_writes(tensor)):
         raise _written_outside_inference()
 
 

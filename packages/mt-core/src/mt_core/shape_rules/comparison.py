@@ -21,13 +21,14 @@ _REFUSED = frozenset({dtypes.bool, dtypes.complex64, dtypes.complex128})
 def isin(elements: Any, test_elements: Any, assume_unique: bool, invert: bool) -> Spec:
     """elements (*), test_elements (any shape) -> (*) of bool."""
     for d in (elements.dtype, test_elements.dtype):
-        _check_dtype(d)
+        check_findable(d)
     common = promote_types(elements.dtype, test_elements.dtype)
     if common not in _COMPARABLE and elements._array.size and test_elements._array.size:
         raise NotImplementedError(f"\"isin_default_cpu\" not implemented for '{scalar_type_name(common)}'")
     return Spec(elements.shape, dtypes.bool)
 
 
-def _check_dtype(d: dtype) -> None:
+def check_findable(d: dtype) -> None:
+    """Refuse the dtypes that `isin` takes on neither side."""
     if d in _REFUSED:
         raise RuntimeError(f"Unsupported input type encountered for isin(): {scalar_type_name(d)}")

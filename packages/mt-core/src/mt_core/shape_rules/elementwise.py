@@ -33,12 +33,14 @@ def _of_power(self: Any, other: Any) -> dtypes.dtype:
 def ldexp(self: Any, other: Any) -> Spec:
     """self (*), other (*), broadcast -> the common shape."""
     common = self.dtype
+    if other.dtype in FLOAT8 or other.dtype is dtypes.complex32:
+        raise NotImplementedError(f"\"pow\" not implemented for '{scalar_type_name(other.dtype)}'")
     if not common.is_floating_point or other.dtype.category > 1:
         common = _of_power(self, other)
-    elif other.dtype not in INTEGERS:
-        raise NotImplementedError(f"\"ldexp_cpu_exp\" not implemented for '{scalar_type_name(other.dtype)}'")
     elif common in FLOAT8:
         raise NotImplementedError(f"\"ldexp_cpu\" not implemented for '{scalar_type_name(common)}'")
+    elif other.dtype not in INTEGERS:
+        raise NotImplementedError(f"\"ldexp_cpu_exp\" not implemented for '{scalar_type_name(other.dtype)}'")
     if common is dtypes.complex32:
         raise NotImplementedError("\"pow\" not implemented for 'ComplexHalf'")
     shape = broadcast_shapes([self.shape, other.shape])

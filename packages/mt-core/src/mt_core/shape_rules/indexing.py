@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..declarations._checks import UNSIGNED, Supported
 from ..deprecation import warn_once
 from ..determinism import alert_not_deterministic
 from ..dispatch.memory import check_no_overlap, check_no_partial_overlap
@@ -409,6 +410,13 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
             "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
             f"Source dimensionality ({source._array.ndim}), destination dimensionality ({self._array.ndim})"
         )
+    rest = [tuple(n for i, n in enumerate(t._array.shape) if i != at) for t in (self, source)]
+    if source._array.ndim and rest[0] != rest[1]:
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, rest[0]))} at dimension {at} and source slice shape: "
+            f"{' '.join(map(str, rest[1]))} at dimension 0."
+        )
     have = source._array.shape[at] if source._array.ndim else 1
     if source._array.ndim == 0 and index._array.size != 1:
         raise IndexError(
@@ -417,13 +425,6 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
     if index._array.size != have:
         raise IndexError(
             f"index_copy_(): Number of indices ({index._array.size}) should be equal to source.size(dim) ({have})"
-        )
-    rest = [tuple(n for i, n in enumerate(t._array.shape) if i != at) for t in (self, source)]
-    if source._array.ndim and rest[0] != rest[1]:
-        raise RuntimeError(
-            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-            f"{' '.join(map(str, rest[0]))} at dimension {at} and source slice shape: "
-            f"{' '.join(map(str, rest[1]))} at dimension 0."
         )
     return _like(self)
 
@@ -489,6 +490,9 @@ def data_dependent(name: str, *tensors: Any) -> None:
         raise NoData(f"{name} on the meta device: the shape of the result depends on data")
 
 
+_SELECTED = Supported("masked_select", frozenset(dtypes.ALL_DTYPES) - UNSIGNED)
+
+
 @shape_rule("masked_select", reads_elements=True)
 def masked_select(self: Any, mask: Any) -> Spec:
     """self (*), mask (*) of bool, broadcast -> (K,), K the number of true elements."""
@@ -497,7 +501,10 @@ def masked_select(self: Any, mask: Any) -> Spec:
     data_dependent("masked_select", self, mask)
     shape = broadcast_shapes([self._array.shape, mask._array.shape])
     repeated = math.prod(shape) // mask._array.size if mask._array.size else 0
-    return Spec((true_count(mask) * repeated,), self._dtype)
+    count = true_count(mask) * repeated
+    if count:
+        _SELECTED.require((), self._dtype)
+    return Spec((count,), self._dtype)
 
 
 @shape_rule("masked_scatter")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
+from ..declarations._checks import COMPLEX, COMPLEX_HALF, REAL, USUAL, Supported
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
@@ -12,6 +13,10 @@ from ..spec import Spec
 from .linalg import columns, floating, lapack, square, square_shape
 
 Ints = tuple[int, ...]
+
+#: What factors are unpacked by: the larger of the triangles first, then the rows of the permutation.
+_LOWER, _UPPER = (Supported(name, REAL | COMPLEX | COMPLEX_HALF) for name in ("tril", "triu"))
+_PERMUTED = Supported("scatter_gather_scalar_cpu", USUAL)
 
 
 @shape_rule("linalg_eig")
@@ -66,6 +71,11 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool, unpack_pivots: bo
         )
     batch, (m, n) = shape[:-2], shape[-2:]
     k = min(m, n)
+    if LU_data._array.size:
+        if unpack_data:
+            (_UPPER if m > n else _LOWER).require((), d)
+        if unpack_pivots:
+            _PERMUTED.require((), d)
     if unpack_pivots:
         _check_pivots(tuple(LU_pivots._array.shape), batch)
     p = (*batch, m, m) if unpack_pivots else (0,)

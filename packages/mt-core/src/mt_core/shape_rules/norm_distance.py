@@ -24,12 +24,13 @@ def cdist_forward(x1: Any, x2: Any, p: float, compute_mode: int | None) -> Spec:
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {scalar_type_name(x._dtype)}")
     if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    if x1._dtype is not x2._dtype:
-        raise RuntimeError(
-            f"expected scalar type {scalar_type_name(x1._dtype)} but found {scalar_type_name(x2._dtype)}"
-        )
-    if not x1._dtype.native:
-        raise NotImplementedError(f"\"cdist\" not implemented for '{scalar_type_name(x1._dtype)}'")
+    if x1._array.size and x2._array.size:
+        if not x1._dtype.native:
+            raise NotImplementedError(f"\"cdist\" not implemented for '{scalar_type_name(x1._dtype)}'")
+        if x1._dtype is not x2._dtype:
+            raise RuntimeError(
+                f"expected scalar type {scalar_type_name(x1._dtype)} but found {scalar_type_name(x2._dtype)}"
+            )
     if compute_mode is not None and not 0 <= compute_mode <= 2:
         raise RuntimeError(f"possible modes: 0, 1, 2, but was: {compute_mode}")
     return Spec((*broadcast_shapes([a[:-2], b[:-2]]), a[-2], b[-2]), x1._dtype)

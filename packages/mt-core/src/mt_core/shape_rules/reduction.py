@@ -222,6 +222,10 @@ def truth_dims(self: Any, dim: Any, keepdim: bool) -> Spec:
     return reduced(self, dim, keepdim, _truth_dtype(self))
 
 
+#: What has a variance beside its mean.
+_SPREAD = Supported("std_cpu", frozenset(dtypes.ALL_DTYPES) - FLOAT8)
+
+
 def _variance(name: str) -> Any:
     def rule(self: Any, dim: Any, correction: Any, keepdim: bool) -> Spec:
         """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; real."""
@@ -234,6 +238,21 @@ def _variance(name: str) -> Any:
     return rule
 
 
+def _variance_and_mean(name: str) -> Any:
+    def rule(self: Any, dim: Any, correction: Any, keepdim: bool) -> tuple[Spec, Spec]:
+        """self (*S) -> twice S without the dimensions `dim`, or 1 there with `keepdim`; the first is real."""
+        if self._dtype.category < 2:
+            raise RuntimeError(f"{name} only support floating point and complex dtypes")
+        if self._array.size:
+            _SPREAD.require((), self._dtype)
+        of_spread = reduced(self, dim, keepdim, self._dtype.to_real())
+        return of_spread, reduced(self, dim, keepdim, self._dtype)
+
+    return rule
+
+
+shape_rule("var_mean.correction")(_variance_and_mean("var_mean"))
+shape_rule("std_mean.correction")(_variance_and_mean("std_mean"))
 shape_rule("var.correction")(_variance("std and var"))
 shape_rule("std.correction")(_variance("std and var"))
 
