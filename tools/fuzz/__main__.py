@@ -19,6 +19,7 @@ from .catalogue import Catalogue, catalogue
 from .minimise import minimised
 from .processes import Process
 from .report import Report
+from .rounding import Rounding
 
 #: Programs that one interpreter is ahead of the other.
 _BATCH = 20
@@ -69,7 +70,8 @@ def main() -> int:
     first, last = map(int, options.seeds.split(":"))
     writer, other = Process(options.pytorch, "torch"), Process(options.mindtorch, "mindtorch")
     calls = catalogue()
-    report = Report(calls)
+    rounding = Rounding(options.pytorch)
+    report = Report(calls, rounding)
     asked = requests(calls, range(first, last), options.length, options.calls)
     run(writer, other, asked, report, time.monotonic() + 60 * options.minutes)
     if options.minimise:
@@ -77,7 +79,7 @@ def main() -> int:
     report.ended = {"PyTorch": len(writer.ended), "mindtorch": len(other.ended)}
     options.report.write_text(report.text(), encoding="utf-8")
     print(report.text()[:3000])
-    for process in (writer, other):
+    for process in (writer, other, rounding):
         process.close()
     for failure in (failures := report.failures()):
         print("MISSED", failure)

@@ -13,6 +13,7 @@ import signal
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from .nudges import Nudge
 from .sights import Sight, sight_of_error, sight_of_value
 
 __all__ = ["Late", "Machine", "Notes"]
@@ -60,9 +61,14 @@ class Machine:
         notes: Notes = [] if error is None else [("error", error)]
         return notes + [note for name in self._affected(line, error) for note in self._seen(name)]
 
-    def replay(self, lines: Iterable[str]) -> list[Notes]:
-        """The notes after each line, and at the end."""
-        return [self.run(line) for line in lines] + [self.end()]
+    def replay(self, lines: Iterable[str], nudge: Nudge | None = None) -> list[Notes]:
+        """The notes after each line, and at the end; what lines make and write is nudged, where that is asked for."""
+        notes = []
+        for line in lines:
+            notes.append(self.run(line))
+            if nudge is not None:
+                nudge([self.names[name] for name, _ in notes[-1] if name in self.names])
+        return [*notes, self.end()]
 
     def _execute(self, line: str) -> Sight | None:
         self._set_alarm(self.limit)

@@ -12,17 +12,23 @@ from .comparison import Difference, close
 from .machine import Notes
 from .sights import Sight, elements_of
 
-__all__ = ["LIMIT", "NOISE", "OF_SIZES", "Doubt", "reason_for"]
+__all__ = ["HANGS_ON_ROUNDING", "LIMIT", "NOISE", "OF_SIZES", "Doubt", "reason_for"]
 
+#: The reason of `rounding.Rounding`, which asks PyTorch once more.
+HANGS_ON_ROUNDING = "PyTorch, too, answers otherwise where numbers are rounded otherwise"
 #: Programs that may fall under noise, of all.
 LIMIT = 0.005
 
 _WRITTEN = re.compile(r"(?:with [^:]*: )?(?P<target>v\d+)(?P<view>.*)\.\w+_\((?P<read>.*)\)$")
 _OUT = re.compile(r"(?P<read>.*)\bout=\(?(?P<target>v\d+)(?P<view>[^,)]*)")
 #: What PyTorch has kernels for that read or write raw memory.
-_STRIDELESS = re.compile(r"\b(native_group_norm|rrelu_with_noise|rnn_tanh|rnn_relu|gru|lstm)\(")
+_STRIDELESS = re.compile(
+    r"\b(native_group_norm|rrelu_with_noise|rnn_tanh|rnn_relu|gru|lstm)\(|\b(avg_pool3d|narrow_copy)\(.*out="
+)
+#: Calls that update running statistics, with their arguments.
+_STATISTICS = re.compile(r"\b(?:batch_norm|native_batch_norm|instance_norm|_native_batch_norm_legit)\((.*)\)")
 #: What the memory of a tensor that is resized while it is read comes to.
-_RESIZED = frozenset(("elements", "shape", "accepts", "raises", "shares"))
+_RESIZED = frozenset(("elements", "shape", "accepts", "raises", "shares", "requires_grad"))
 #: What makes elements of fewer digits, and the dtype whose tolerance they have then.
 _COARSE = (
     (re.compile(r"float8|complex32|chalf"), "float8"),
@@ -42,6 +48,7 @@ class Doubt(NamedTuple):
     wanted: dict[str, Sight]
     got: dict[str, Sight]
     before: list[Notes]
+    after: list[Notes]
 
     @property
     def line(self) -> str:
@@ -60,6 +67,15 @@ class Doubt(NamedTuple):
         """The shape of a variable as it was last seen before the line."""
         sights = (sight for notes in reversed(self.before) for found, sight in notes if found == name)
         return next((sight.get("shape") for sight in sights), None)
+
+    def in_memory_of(self, name: str) -> set[str]:
+        """The variables that share memory with one, as PyTorch tells it when the program has ended."""
+        owners = {
+            key.removesuffix(" shares"): sight["shares"]
+            for key, sight in (self.after[-1] if self.after else ())
+            if sight["kind"] == "memory"
+        }
+        return {other for other, owner in owners.items() if owner == owners.get(name)} | {name}
 
     def agrees_as(self, dtype: str) -> bool:
         """Whether all elements agree to the tolerance of a coarser dtype."""
@@ -105,7 +121,7 @@ def grows_what_cannot_grow(doubt: Doubt) -> bool:
 def resizes_what_it_reads(doubt: Doubt) -> bool:
     """``out`` is an input, and gets the result's shape before PyTorch reads it: it reads what is not, or is refused."""
     found = _OUT.match(doubt.line)
-    if found is None or not re.search(rf"\b{found['target']}\b", found["read"]):
+    if found is None or not _is_read(doubt, found):
         return False
     after = doubt.wanted.get(found["target"], {}).get("shape")
     return after is not None and after != doubt.shape_before(found["target"])
@@ -114,9 +130,43 @@ def resizes_what_it_reads(doubt: Doubt) -> bool:
 def reads_what_it_writes(doubt: Doubt) -> bool:
     """A view of a variable is written by a line that reads the variable, or the other way round."""
     found = _WRITTEN.match(doubt.line) or _OUT.match(doubt.line)
-    if found is None or not re.search(rf"\b{found['target']}\b", found["read"]):
+    if found is None or not _is_read(doubt, found):
         return False
     return bool(found["view"]) or found["read"].strip() != found["target"]
+
+
+def _is_read(doubt: Doubt, found: re.Match[str]) -> bool:
+    """Whether what a line writes, or another variable on its memory, is read by the line too."""
+    names = doubt.in_memory_of(found["target"])
+    return not names.isdisjoint(re.findall(r"\bv\d+\b", found["read"]))
+
+
+def gives_a_tensor_twice(doubt: Doubt) -> bool:
+    """Running statistics that are also a weight or a bias are updated before or after these are read."""
+    found = _STATISTICS.search(doubt.line)
+    return found is not None and len(names := re.findall(r"\bv\d+\b", found[1])) > len(set(names))
+
+
+def writes_what_elements_share(doubt: Doubt) -> bool:
+    """Several elements of what is written lie in one place (``unfold``, ``as_strided``)."""
+    found = _WRITTEN.match(doubt.line)
+    if found is None:
+        return False
+    if found["view"]:
+        return re.search(r"\.(unfold|as_strided|expand|broadcast_to)\(", found["view"]) is not None
+    sights = (sight for notes in reversed(doubt.before) for name, sight in notes if name == found["target"])
+    sight = next((sight for sight in sights if sight["kind"] == "tensor"), None)
+    return sight is not None and _shares_elements(sight["shape"], sight["strides"])
+
+
+def _shares_elements(shape: list[int], strides: list[int]) -> bool:
+    reach = 0
+    for stride, size in sorted(zip(strides, shape, strict=True)):
+        if size > 1:
+            if stride <= reach:
+                return True
+            reach += stride * (size - 1)
+    return False
 
 
 def writes_what_it_saved(doubt: Doubt) -> bool:
@@ -130,6 +180,38 @@ def writes_what_it_saved(doubt: Doubt) -> bool:
 def transforms_nothing(doubt: Doubt) -> bool:
     """PyTorch's library of Fourier transforms refuses a batch of none."""
     return doubt.refused("MKL FFT error")
+
+
+def refuses_a_layout(doubt: Doubt) -> bool:
+    """A kernel of PyTorch's asks for a view of an argument that its layout has not."""
+    return (
+        doubt.refused("view size is not compatible with input tensor's size and stride") and ".view" not in doubt.line
+    )
+
+
+def fails_inside(doubt: Doubt) -> bool:
+    """PyTorch fails in a place that no call is meant to reach."""
+    return doubt.refused("INTERNAL ASSERT FAILED|DispatchKey Conjugate doesn't correspond to a device")
+
+
+def counts_with_inference(doubt: Doubt) -> bool:
+    """Inference tensors that require grad, outside of inference mode: each operator's parts decide what is recorded.
+
+    No layer of PyTorch's sees such a tensor, but parts of an operator make normal tensors, which then are recorded.
+    """
+    names = set(re.findall(r"\bv\d+\b", doubt.line)) | {doubt.difference.name.split(".")[0]}
+    return any(
+        sight.get("inference") and sight.get("requires_grad")
+        for notes in doubt.before
+        for name, sight in notes
+        if name in names
+    )
+
+
+def refuses_shared_elements(doubt: Doubt) -> bool:
+    """Triangles are written to memory that elements share, which is refused here."""
+    refused = "more than one element of the written-to tensor" in doubt.got.get("error", {}).get("text", "")
+    return refused and re.search(r"\.tri[lu]_\(", doubt.line) is not None
 
 
 def takes_too_long(doubt: Doubt) -> bool:
@@ -148,7 +230,7 @@ def _has_gaps(line: str, lines: list[str]) -> bool:
     """Whether a line shows a tensor with gaps, or a variable that was made with some."""
     names = set(re.findall(r"\bv\d+\b", line))
     made = [other for other in lines if (found := re.match(r"(v\d+) = ", other)) and found[1] in names]
-    return any(re.search(r", -1\)\[\.\.\., 0\]|\[::\d\]", text) for text in [line, *made])
+    return any(re.search(r", -1\)\[\.\.\., 0\]|\[(\.\.\., )?::\d\]|\.permute\(", text) for text in [line, *made])
 
 
 def is_polynomial_of_nan(doubt: Doubt) -> bool:
@@ -165,6 +247,33 @@ def shows_bits(doubt: Doubt) -> bool:
     return re.search(r"\.view\(torch\.\w+\)|view_copy\(.*torch\.\w+\)", doubt.line) is not None
 
 
+def has_complex_infinities(doubt: Doubt) -> bool:
+    """Of a complex number that is not finite, products give any parts."""
+    return all(
+        close(b["dtype"], *(np.where(lost, 0, elements) for elements in (x, y)))
+        for a, b in doubt.pairs()
+        if a["elements"] is not None and a["dtype"].startswith("complex")
+        for x, y in [(elements_of(a), elements_of(b))]
+        for lost in [~np.isfinite(x) & ~np.isfinite(y)]
+    ) and any(a["dtype"].startswith("complex") for a, _ in doubt.pairs())
+
+
+def pads_beside_infinities(doubt: Doubt) -> bool:
+    """A convolution multiplies padding with weights that are not finite, or passes it over, as its algorithm does."""
+    finite = all(
+        (~np.isfinite(y) | ~np.isfinite(x) | (np.abs(x - y) < 1e-3 * np.abs(x) + 1e-3)).all()
+        for x, y in (
+            (elements_of(a), elements_of(b)) for a, b in doubt.pairs() if a["elements"] and a["dtype"].startswith("f")
+        )
+    )
+    return finite and re.search(r"conv\w*\(.*(nan|inf)", doubt.line) is not None
+
+
+def starts_before_the_first(doubt: Doubt) -> bool:
+    """PyTorch's gradient of ``narrow_copy`` from a negative place is zero."""
+    return any(re.search(r"narrow_copy\([^()]*(\([^()]*\)[^()]*)*, -\d+, ", line) for line in doubt.lines)
+
+
 def is_of_half_precision(doubt: Doubt) -> bool:
     """A result of half precision that was cast, or written to a wider ``out``."""
     text = "\n".join(doubt.lines)
@@ -172,8 +281,14 @@ def is_of_half_precision(doubt: Doubt) -> bool:
 
 
 def is_of_single_precision(doubt: Doubt) -> bool:
-    wide = all(sight["dtype"] in ("float64", "complex128") for sight, _ in doubt.pairs())
-    return wide and re.search("float32|complex64", "\n".join(doubt.lines)) is not None and doubt.agrees_as("float32")
+    seen = "\n".join(doubt.lines) + " ".join(
+        str(sight.get("dtype")) for notes in (*doubt.before, doubt.wanted.items()) for _, sight in notes
+    )
+    return re.search("float32|complex64", seen) is not None and all(
+        close("float32" if a["dtype"] in ("float64", "complex128") else a["dtype"], elements_of(a), elements_of(b))
+        for a, b in doubt.pairs()
+        if a["elements"] is not None
+    )
 
 
 #: Reason -> what holds where it applies. All but those of `OF_SIZES` are about elements alone.
@@ -183,6 +298,11 @@ NOISE: dict[str, Callable[[Doubt], bool]] = {
     "written before an index out of range is met": stops_at_an_index,
     "resized for a result that was refused": was_never_written,
     "reads memory while it is written, in an order that PyTorch leaves open": reads_what_it_writes,
+    "several elements of what is written share memory": writes_what_elements_share,
+    "running statistics that are read as something else": gives_a_tensor_twice,
+    "parts of complex infinities": has_complex_infinities,
+    "padding beside weights that are not finite": pads_beside_infinities,
+    "a gradient of narrow_copy that PyTorch loses": starts_before_the_first,
     "polynomials of NaN": is_polynomial_of_nan,
     "bits of rounded numbers": shows_bits,
     "rounded to half precision on the way": is_of_half_precision,
@@ -194,6 +314,10 @@ OF_SIZES: dict[str, Callable[[Doubt], bool]] = {
     "resizes an input before it is read": resizes_what_it_reads,
     "an operator of PyTorch's writes what it has saved": writes_what_it_saved,
     "a Fourier transform of nothing": transforms_nothing,
+    "a layout that PyTorch's kernel refuses": refuses_a_layout,
+    "PyTorch fails inside": fails_inside,
+    "an inference tensor that requires grad": counts_with_inference,
+    "triangles of memory that elements share": refuses_shared_elements,
     "takes PyTorch too long": takes_too_long,
     "read as if its elements lay side by side": passes_over_strides,
 }
@@ -204,6 +328,6 @@ def reason_for(lines: list[str], difference: Difference, wanted: list[Notes], go
     if difference.field not in _RESIZED or got is None:
         return ""
     number = difference.line
-    doubt = Doubt(difference, lines[: number + 1], dict(wanted[number]), dict(got[number]), wanted[:number])
+    doubt = Doubt(difference, lines[: number + 1], dict(wanted[number]), dict(got[number]), wanted[:number], wanted)
     predicates = OF_SIZES | NOISE if difference.field == "elements" else OF_SIZES
     return next((reason for reason, holds in predicates.items() if holds(doubt)), "")

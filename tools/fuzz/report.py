@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .comparison import Difference, compare, group_of
-from .noise import LIMIT, reason_for
+from .noise import HANGS_ON_ROUNDING, LIMIT, reason_for
 
 __all__ = ["LEAST", "WANTED", "Report", "kind_of"]
 
@@ -25,7 +25,10 @@ Program = dict[str, Any]
 class Report:
     """What a run found: `classes` maps (field, kind of line) to examples, the shortest first."""
 
-    def __init__(self, operators: Iterable[str]) -> None:
+    def __init__(
+        self, operators: Iterable[str], is_rounding: Callable[[Program, Difference], bool] | None = None
+    ) -> None:
+        self.is_rounding = is_rounding
         self.programs = 0
         self.runs: collections.Counter[str] = collections.Counter(dict.fromkeys(operators, 0))
         self.differing: collections.Counter[str] = collections.Counter()
@@ -39,13 +42,19 @@ class Report:
         self.programs += 1
         self._count_runs(program)
         found = compare(program["notes"], got)
-        reasons = [reason_for(program["lines"], d, program["notes"], got) for d in found]
+        reasons = [self._reason(program, difference, got) for difference in found]
         if any(reasons):
             self.noise[next(filter(None, reasons))] += 1
         meant = [d for d, reason in zip(found, reasons, strict=True) if not reason]
         self.differing.update({group_of(difference.field) for difference in meant})
         for difference in meant:
             self._keep(program, difference)
+
+    def _reason(self, program: Program, difference: Difference, got: list[Any] | None) -> str:
+        reason = reason_for(program["lines"], difference, program["notes"], got)
+        if not reason and self.is_rounding is not None and self.is_rounding(program, difference):
+            return HANGS_ON_ROUNDING
+        return reason
 
     def _count_runs(self, program: Program) -> None:
         for kind, notes in zip(program["kinds"], program["notes"], strict=False):

@@ -1,7 +1,8 @@
 """A process that writes or replays programs: one line of JSON for each request, one for each answer.
 
 ``python -m tools.fuzz.worker MODULE`` knows one torch-like module. A request is either ``{"seed", "length", "calls"}``,
-answered with ``{"lines", "kinds", "notes"}``, or ``{"seed", "lines"}``, answered with ``{"notes"}``.
+answered with ``{"lines", "kinds", "notes"}``, or ``{"seed", "lines"}``, answered with ``{"notes"}``; with ``"nudge"``
+(a seed) and ``"whole"``, numbers are nudged between the lines (`nudges`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 from .generator import Generator
 from .machine import Machine
+from .nudges import Nudge
 
 __all__ = ["answer", "load"]
 
@@ -50,7 +52,9 @@ def load(name: str) -> Any:
 
 def answer(torch: Any, request: dict[str, Any]) -> dict[str, Any]:
     if "lines" in request:
-        return {"notes": Machine(torch, request["seed"], _LIMIT).replay(request["lines"])}
+        seed = request.get("nudge")
+        nudge = None if seed is None else Nudge(torch, seed, whole=request["whole"])
+        return {"notes": Machine(torch, request["seed"], _LIMIT).replay(request["lines"], nudge)}
     known = [call for call in request["calls"] if call["form"] == "method" or _has(torch, call["name"])]
     program = Generator(torch, request["seed"], known, _LIMIT).write(request["length"])
     return {"lines": program.lines, "kinds": program.kinds, "notes": program.notes}

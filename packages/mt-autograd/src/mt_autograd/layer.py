@@ -29,6 +29,7 @@ from .out_forms import (
     refused_by,
     refused_leaf_of,
     resizes_always,
+    way_by_call,
 )
 from .recompute import record_recomputed, record_recomputed_inplace, record_view
 from .recorders import recorder
@@ -198,6 +199,9 @@ def out_form(overload: Overload, below: Callee) -> Callee:
     """An ``out=`` form whose arguments require grad: most refuse."""
     if is_unrecorded(overload):
         return below
+    choose = way_by_call(overload)
+    if choose is not None:
+        return _chosen_by_call(overload, below, choose)
     if resizes_always(overload):
         return _refusing_resize
     if is_underivable(overload):
@@ -207,6 +211,22 @@ def out_form(overload: Overload, below: Callee) -> Callee:
     if is_refused_late(overload) and overload.declaration.functional is not None:
         return _refusing_late(overload, find_overload(overload.declaration.functional))
     return refuse_out(overload)
+
+
+def _chosen_by_call(overload: Overload, below: Callee, choose: Callable[[tuple[Any, ...]], str]) -> Callee:
+    functional = overload.declaration.functional
+    assert functional is not None
+    ways = {
+        "unrecorded": below,
+        "copied": record_copied(overload, find_overload(functional), below),
+        "underivable": _refusing_leaf(overload, record_not_implemented(overload, below)),
+    }
+
+    def run(*args: Any) -> Any:
+        way = choose(args)
+        return (ways[way] if way in ways else _refusal(way))(*args)
+
+    return run
 
 
 def _refusing_late(overload: Overload, functional: Overload) -> Callee:

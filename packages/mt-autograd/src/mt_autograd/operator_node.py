@@ -33,7 +33,9 @@ __all__ = ["OperatorNode", "keep_spec", "node_class", "pack_item", "zeros_for"]
 #: Its formula needs no sizes, as the engine sums a gradient to those of the input.
 _EXPAND = "ExpandBackward0"
 #: Formulas that read the sizes of their input where PyTorch's keep the input, or nothing.
-_SIZELESS = frozenset("AsStrided Cummax Cummin FftR2C Gather LogSoftmax MaskedSelect Mm Softmax Take ToCopy Unbind".split())
+_SIZELESS = frozenset(
+    "AsStrided Cummax Cummin FftR2C Gather LogSoftmax MaskedSelect Mm Softmax Take ToCopy Unbind".split()
+)
 
 
 def keep_spec(value: Any, kind: str) -> Any:

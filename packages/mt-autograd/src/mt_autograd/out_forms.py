@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from mt_core.dispatch.registry import Overload, find_overload
 
 __all__ = [
@@ -12,6 +15,7 @@ __all__ = [
     "refused_by",
     "refused_leaf_of",
     "resizes_always",
+    "way_by_call",
 ]
 
 #: What PyTorch carries out by the recorded operator and a recorded copy.
@@ -60,13 +64,33 @@ _PARTS = {
     "take_along_dim": "gather", "vstack": "cat",
     "concat": "cat", "concatenate": "cat", "special_round": "round", "linalg_matmul": "matmul",
     "cross": "linalg_cross", "ger": "mul",
-    "chain_matmul": "mm", "det": "_linalg_det", "fft_ifft": "_fft_c2c", "fft_fft2": "_fft_c2c",
+    "chain_matmul": "mm", "det": "_linalg_det", "fft_fft2": "_fft_c2c",
     "fft_ifft2": "_fft_c2c", "fft_fftn": "_fft_c2c", "fft_ifftn": "_fft_c2c", "fft_irfft": "_fft_c2r",
     "fft_irfft2": "_fft_c2r", "fft_irfftn": "_fft_c2r", "fft_hfft": "_fft_c2r", "fft_hfft2": "_fft_c2r",
-    "fft_hfftn": "_fft_c2r", "fft_fft": "_fft_c2c", "linalg_matrix_power": "matmul", "matrix_power": "matmul",
+    "fft_hfftn": "_fft_c2r",
 }  # fmt: skip
 #: The same for overloads that have parts of their own.
 _PARTS_OF_OVERLOADS = {"max.other": "maximum", "min.other": "minimum"}
+
+
+def _of_power(args: tuple[Any, ...]) -> str:
+    """A power of 0 is no function of the matrix, and one of 1 a copy."""
+    n = args[1]
+    return ("unrecorded", "copied")[n] if n in (0, 1) else "linalg_inv_ex" if n == -1 else "matmul"
+
+
+#: Operator -> what decides for a call: "unrecorded", "copied", "underivable", or the part that refuses.
+_BY_CALL: dict[str, Callable[[tuple[Any, ...]], str]] = {
+    "linalg_matrix_power": _of_power,
+    "matrix_power": _of_power,
+    "fft_fft": lambda args: "_fft_c2c" if args[0].is_complex() else "_fft_r2c",
+    "fft_ifft": lambda args: "_fft_c2c" if args[0].is_complex() else "underivable",
+}
+
+
+def way_by_call(overload: Overload) -> Callable[[tuple[Any, ...]], str] | None:
+    """What tells of a call what becomes of it, where the operator alone does not."""
+    return _BY_CALL.get(overload.packet_name)
 
 
 def is_copied(overload: Overload) -> bool:

@@ -84,7 +84,8 @@ class ViewGeometry:
         return self._window(_read_otherwise(reals, toggled))
 
     def _replay_as_complex(self, base: Tensor) -> Tensor:
-        extent = 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
+        last = 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
+        extent = 0 if 0 in self.shape else last
         pairs = base.as_strided((extent, 2), (2, 1), base.storage_offset() + 2 * self.offset)
         numbers = view_as_complex(pairs)
         return numbers.as_strided(self.shape, self.strides, numbers.storage_offset())

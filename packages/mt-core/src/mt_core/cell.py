@@ -47,7 +47,7 @@ class Cell:
 
 
 class AliasCell(Cell):
-    """The cell of an alias of an inference tensor (``detach()``, ``.data``): it alone, and no view of it, counts writes."""
+    """The cell of an alias of an inference tensor (``detach()``, ``.data``), which counts writes; its views do not."""
 
     __slots__ = ()
 

@@ -11,6 +11,7 @@ from .block import placed_on
 from .construct import from_data
 from .dispatch.registry import find_overload
 from .dispatch.writing import write_result
+from .dtypes import scalar_type_name
 from .functional_einsum import einsum as einsum
 from .layout import broadcast_shapes as _broadcast_shapes
 from .overriding import overridable, overridable_builtin
@@ -294,6 +295,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
     result = product.reshape([a.shape[d] for d in keep_a] + [b.shape[d] for d in keep_b])
     if out is None:
         return result
+    if out.dtype is not result.dtype:
+        raise RuntimeError(
+            f"tensordot: Expected the output tensor to have dtype {scalar_type_name(result.dtype)}, but got an output "
+            f"tensor with dtype {scalar_type_name(out.dtype)}"
+        )
     return write_result(out, result)
 
 

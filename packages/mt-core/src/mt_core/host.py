@@ -56,4 +56,5 @@ def exported(tensor: Any) -> np.ndarray:
     if not tensor._dtype.native and tensor._dtype is not dtypes.float16:
         raise TypeError(f"Got unsupported ScalarType {dtypes.scalar_type_name(tensor._dtype)}")
     mark_exported(tensor)
-    return tensor._array
+    array = tensor._array
+    return array if array.size else np.empty(array.shape, array.dtype)  # as in PyTorch, no memory keeps no strides

@@ -13,7 +13,7 @@ from .dispatch.dispatcher import check_written, layer_for
 from .dtypes import cpp_type_name, dtype, get_default_dtype, int64, scalar_type_name
 from .formats import layout, strided
 from .hollow import within_reach
-from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, INFERENCE, STRIDED
 from .meta_array import HollowArray, contiguous_strides
 from .schema import MISSING
 from .spec import is_contiguous
@@ -168,7 +168,11 @@ def set_tensor(self: Any, source: Any, storage_offset: Any, size: Any, stride: A
             "Please file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?"
             "template=feature-request.yml so that we can prioritize its implementation."
         )
-    if tls.grad_enabled and (self._keys | (read._keys if read is not None else 0)) & AUTOGRAD:
+    if (
+        tls.grad_enabled
+        and not self._keys & INFERENCE
+        and (self._keys | (read._keys if read is not None else 0)) & AUTOGRAD
+    ):
         move = functools.partial(_move, self, source, storage_offset, size, stride)
         return layer_for(AUTOGRAD).record_undifferentiable("set_", self, read, move)
     _move(self, source, storage_offset, size, stride)

@@ -63,6 +63,8 @@ def _prod_all(grad: Any, self: Any, result: Any) -> Any:
     zeros = _count_of_zeros(self)
     if zeros == 0:
         return grad * conj(result / self)
+    if self.numel() == 1:
+        return grad.expand(self.shape)  # of no others
     if zeros is not None and zeros > 1 and not is_grad_enabled():
         return ops.zeros_like(self)
     return (grad * conj(product_of_others(self.reshape(-1), 0))).reshape(self.shape)
@@ -75,6 +77,8 @@ def _prod_dim(grad: Any, self: Any, dim: int, keepdim: bool, result: Any) -> Any
     grad, result = restore(grad, self.shape, dim, keepdim), restore(result, self.shape, dim, keepdim)
     if _count_of_zeros(self) == 0:
         return grad * conj(result / self)
+    if self.shape[dim] == 1:
+        return grad
     return grad * conj(product_of_others(self, dim))
 
 

@@ -29,7 +29,7 @@ def _cumprod(grad: Any, self: Any, dim: int, result: Any) -> Any:
 
     With zeros each product is written out without it.
     """
-    if not self.dim() or not self.numel():
+    if not self.dim() or not self.numel() or self.shape[dim] == 1:
         return grad
     zero = self == 0
     if has_elements(self) and not bool(seen_through(zero).any()):

@@ -194,13 +194,20 @@ class Signature:
         return requiring_grad(result) if self.is_factory and kwargs.get("requires_grad") else result
 
     def _call_factory_out(self, bound: list[Any], out: Any, kwargs: dict[str, Any]) -> Any:
-        """The options of a factory are those of `out` then; ``pin_memory=`` says nothing, as in PyTorch."""
+        """The options of a factory are those of `out` then; ``pin_memory=`` says nothing, as in PyTorch.
+
+        A leaf requires grad afterwards if the call says so, and else no longer.
+        """
         if out.__class__ in TENSORS:
             at = {p.name: i for i, p in enumerate(self.parameters)}
             check_out_options(out, {name: bound[i] for name, i in at.items() if name in kwargs})
         bound[self.pin_at] = None
         result = self._call_out(bound, out)
-        return requiring_grad(result) if kwargs.get("requires_grad") else result
+        if kwargs.get("requires_grad"):
+            return requiring_grad(result)
+        if result.requires_grad and result.is_leaf:
+            result._set_requires_grad(False)
+        return result
 
     def _call_out(self, bound: list[Any], out: Any) -> Any:
         assert self.out is not None

@@ -10,6 +10,8 @@ from ._declare import Family
 
 family = Family("linalg")
 
+_OUT_OF_MATRIX_NORM = "linalg.matrix_norm expected out tensor dtype {expected} but got: {out}"
+
 
 def _place(schema: str) -> dict[str, Any]:
     """Namespace and name of a ``linalg_`` function."""
@@ -53,14 +55,14 @@ family.plain(
 _composite(
     "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) "
     "-> Tensor",
-    exact_out="linalg.matrix_norm expected out tensor dtype {expected} but got: {out}",
+    exact_out=_OUT_OF_MATRIX_NORM,
     out=True,
     doc="Norms of matrices in the dimensions `dim`.",
 )
 _composite(
     "linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? "
     "dtype=None) -> Tensor",
-    exact_out="linalg.matrix_norm expected out tensor dtype {expected} but got: {out}",
+    exact_out=_OUT_OF_MATRIX_NORM,
     out="str_ord_out",
 )
 _composite(
@@ -267,9 +269,13 @@ family.composite(
 family.composite(
     "nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
     variants="function",
+    exact_out=_OUT_OF_MATRIX_NORM,
     out=True,
     doc="Sum of the singular values of a matrix.",
 )
 family.composite(
-    "nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", variants="function", out="dim_out"
+    "nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
+    variants="function",
+    exact_out=_OUT_OF_MATRIX_NORM,
+    out="dim_out",
 )

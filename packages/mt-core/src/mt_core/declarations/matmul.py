@@ -163,6 +163,7 @@ family.composite(
 )
 family.composite(
     "inner(Tensor self, Tensor other) -> Tensor",
+    exact_out="tensordot: Expected the output tensor to have dtype {expected}, but got an output tensor with dtype {out}",
     out=True,
     doc="Inner products over the last dimensions: (*a, k), (*b, k) -> (*a, *b).",
 )

@@ -23,7 +23,7 @@ from . import composed, elementwise, elementwise_paths
 from .executors import chosen, describer, widened_dtype
 from .kernel import Kernel, quiet
 from .lookup import backend_for, composite_of, kernels_of
-from .memory import apart_check, check_no_partial_overlap, overlap_guard, share_memory
+from .memory import apart_check, check_no_internal_overlap, check_no_partial_overlap, overlap_guard, share_memory
 from .refused_outs import check_of_outs, ready_before_refusal, words_of
 from .registry import SHAPE_RULES, Overload, find_overload, load_family
 from .writing import (
@@ -304,6 +304,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
 
     def run(*args: Any) -> Any:
         if elementwise_kind:
+            check_no_internal_overlap(args[outs[0]])
             for i in tensors:
                 if isinstance(args[i], Tensor):
                     check_no_partial_overlap(args[outs[0]], args[i])

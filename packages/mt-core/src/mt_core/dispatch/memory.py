@@ -75,7 +75,7 @@ def check_no_overlap(written: Any, read: Any) -> None:
     RuntimeError
         In PyTorch's words.
     """
-    if written is read and written.numel() or _meet(written, read):
+    if written is read or _meet(written, read):
         raise _overlapping()
 
 

@@ -15,6 +15,7 @@ from ..determinism import alert_not_deterministic
 from ..dispatch.memory import check_no_overlap, check_no_partial_overlap
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..errors import NoData
+from ..hollow import has_elements
 from ..keys import STRIDED
 from ..layout import broadcast_shapes, broadcast_strides, output_strides
 from ..number_range import check_number
@@ -208,6 +209,8 @@ def _put(self: Any, indices: list[Any], values: Any, mask: Any) -> Spec:
         # One number fits whatever the mask picks: nothing has to be counted.
         _check_mask(mask._array.shape, self._array.shape, next(i for i, index in enumerate(indices) if index is mask))
         _require_mask(mask, "masked_fill_")
+        if values._dtype is not self._dtype and has_elements(values):
+            check_number(values.item(), self._dtype)
         return _copied(self)
     if not indices and values._array.shape in ((), self._array.shape):
         raise RuntimeError("index_put_(): at least one index must be provided")
