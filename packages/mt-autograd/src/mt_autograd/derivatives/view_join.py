@@ -42,7 +42,7 @@ derivative("_block_diag", tensors=_block_diag)
 
 def _repeat(grad: Any, self_spec: Any, repeats: Any) -> Any:
     shape = (1,) * (len(repeats) - len(self_spec.shape)) + tuple(self_spec.shape)
-    if not grad.numel():
+    if 0 in repeats:
         return grad.new_zeros(self_spec.shape)
     cut = [n for r, size in zip(repeats, shape, strict=True) for n in (r, size)]
     return grad.reshape(cut).sum(tuple(range(0, 2 * len(shape), 2))).reshape(self_spec.shape) if shape else grad

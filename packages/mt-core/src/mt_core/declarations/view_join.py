@@ -10,6 +10,16 @@ from .view import family
 #: What is said of an ``out`` of operators that join tensors.
 _JOINED = OutDtypes("torch.cat(): input types can't be cast to the desired output type {out}", error=TypeError)
 
+
+def _stacked(tensors: Any, dim: int) -> list[int] | None:
+    """The shape that ``out`` of `stack` gets before its dtype is refused: none where numbers are stacked."""
+    shape = list(tensors[0].shape) if tensors else []
+    if not shape or any(list(t.shape) != shape for t in tensors) or not -len(shape) - 1 <= dim <= len(shape):
+        return None
+    at = dim % (len(shape) + 1)
+    return [*shape[:at], len(tensors), *shape[at:]]
+
+
 family.plain(
     "cat(Tensor[] tensors, int dim=0) -> Tensor",
     variants="function",
@@ -33,7 +43,7 @@ family.plain(
     out=True,
     apart="tensors",
     out_check=_JOINED,
-    resizes_first=True,
+    resizes_first=_stacked,
     doc="Tensors of one shape along a new dimension.",
 )
 for _name in ("hstack", "vstack", "dstack", "column_stack", "row_stack"):

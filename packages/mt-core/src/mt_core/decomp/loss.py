@@ -407,7 +407,6 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
         _require_labels(target)
     else:  # no label is looked at
         target = target.to(dtypes.int64)
-    _require_native(self, "multilabel_margin_loss_forward_out_frame")
     if not self.dim():
         self, target, scalar = self.reshape(1, 1), target.reshape(1, 1), True
     else:
