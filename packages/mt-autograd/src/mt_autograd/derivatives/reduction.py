@@ -64,7 +64,7 @@ def _prod_all(grad: Any, self: Any, result: Any) -> Any:
     if zeros == 0:
         return grad * conj(result / self)
     if self.numel() == 1:
-        return grad.expand(self.shape)  # of no others
+        return grad.reshape(self.shape)  # of no others
     if zeros is not None and zeros > 1 and not is_grad_enabled():
         return ops.zeros_like(self)
     return (grad * conj(product_of_others(self.reshape(-1), 0))).reshape(self.shape)

@@ -472,11 +472,18 @@ def index_copy(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
     return index_copy_(self.copy(), dim, index, source)
 
 
+def _has_rows(self: np.ndarray, dim: int) -> bool:
+    """Whether what an index names along a dimension has elements; where not, PyTorch looks at no index."""
+    return not self.ndim or 0 not in (*self.shape[: dim % self.ndim], *self.shape[dim % self.ndim + 1 :])
+
+
 @kernel("index_fill_.int_Scalar", half="native")
 def index_fill_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
     """self (*L, N, *R), index (K,) -> (*L, N, *R), at `dim`; written into self."""
-    target, where = _counted_back(self, dim, _apart(index, self))
-    target[where] = _number(value, self.dtype)
+    number = _number(value, self.dtype)
+    if _has_rows(self, dim):
+        target, where = _counted_back(self, dim, _apart(index, self))
+        target[where] = number
     return self
 
 
@@ -498,8 +505,10 @@ def _only_element(value: np.ndarray, target: np.dtype) -> np.ndarray:
 @kernel("index_fill_.int_Tensor", half="native")
 def index_fill_tensor_(self: np.ndarray, dim: int, index: np.ndarray, value: np.ndarray) -> np.ndarray:
     """self (*L, N, *R), index (K,), value () -> (*L, N, *R), at `dim`; written into self."""
-    target, where = _counted_back(self, dim, _apart(index, self))
-    target[where] = _only_element(value, self.dtype)
+    number = _only_element(value, self.dtype)
+    if _has_rows(self, dim):
+        target, where = _counted_back(self, dim, _apart(index, self))
+        target[where] = number
     return self
 
 

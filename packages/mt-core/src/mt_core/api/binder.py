@@ -205,8 +205,8 @@ class Signature:
         result = self._call_out(bound, out)
         if kwargs.get("requires_grad"):
             return requiring_grad(result)
-        if result.requires_grad and result.is_leaf:
-            result._set_requires_grad(False)
+        if out.__class__ in TENSORS and out.requires_grad and out.is_leaf:
+            out._set_requires_grad(False)
         return result
 
     def _call_out(self, bound: list[Any], out: Any) -> Any:

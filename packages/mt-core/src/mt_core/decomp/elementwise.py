@@ -9,7 +9,7 @@ from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
 from ..dispatch.writing import write_result
 from ..dtypes import scalar_type_name
-from ..promotion import result_type_of
+from ..promotion import dtype_of_number
 from ._aliases import register_aliases
 
 register_aliases("elementwise")
@@ -55,7 +55,8 @@ def float_power_(self: Any, exponent: Any) -> Any:
 
 
 def _float_power_dtype(self: Any, exponent: Any) -> dtypes.dtype:
-    return dtypes.complex128 if result_type_of([self, exponent]).is_complex else dtypes.float64
+    parts = (getattr(value, "_dtype", None) or dtype_of_number(value) for value in (self, exponent))
+    return dtypes.complex128 if any(d.is_complex for d in parts) else dtypes.float64
 
 
 def _widened(value: Any, wide: dtypes.dtype) -> Any:

@@ -143,7 +143,7 @@ def nll_loss2d(self: Any, target: Any, weight: Any, reduction: int, ignore_index
         raise RuntimeError(f"size mismatch (got input: {list(self.shape)} , target: {list(target.shape)}")
     if weight is not None and tuple(weight.shape) != (self.shape[1],):
         raise RuntimeError("weight tensor should be defined either for all or no classes")
-    rows = _class_last(self).reshape(-1, self.shape[1])
+    rows = _class_last(self).reshape(target.numel(), self.shape[1])
     loss = nll_loss(rows, target.reshape(-1), weight, reduction, ignore_index)
     return ops._unsafe_view(loss, tuple(target.shape)) if reduction == _NONE else loss
 

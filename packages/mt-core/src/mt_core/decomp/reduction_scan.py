@@ -120,6 +120,8 @@ def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
         raise RuntimeError(f"aminmax not implemented for {dtypes.scalar_type_name(self.dtype)}")
     if dim is None or self.dim():
         _ORDERED.require((), self.dtype)
+    elif not self.is_complex():
+        return struct_sequence("aminmax", ("min", "max"))((self.clone(), self.clone()))
     dims = () if dim is None else (dim,)
     pair = struct_sequence("aminmax", ("min", "max"))
     return pair((self.amin(dims, keepdim), self.amax(dims, keepdim)))
