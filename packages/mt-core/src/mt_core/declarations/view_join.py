@@ -11,13 +11,13 @@ from .view import family
 _JOINED = OutDtypes("torch.cat(): input types can't be cast to the desired output type {out}", error=TypeError)
 
 
-def _stacked(tensors: Any, dim: int) -> list[int] | None:
+def _stacked(tensors: Any, dim: int) -> tuple[int, ...] | None:
     """The shape that ``out`` of `stack` gets before its dtype is refused: none where numbers are stacked."""
     shape = list(tensors[0].shape) if tensors else []
     if not shape or any(list(t.shape) != shape for t in tensors) or not -len(shape) - 1 <= dim <= len(shape):
         return None
     at = dim % (len(shape) + 1)
-    return [*shape[:at], len(tensors), *shape[at:]]
+    return (*shape[:at], len(tensors), *shape[at:])
 
 
 family.plain(
