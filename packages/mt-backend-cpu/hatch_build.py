@@ -1,8 +1,8 @@
 """Builds the native library while the distribution is built: by CMake, where there is a C++ compiler.
 
-Without a compiler the wheel is pure, its kernels run on NumPy, and the build says so. With one, a library that does not
-build is an error. ``MINDTORCH_NATIVE_BUILD=0`` leaves it out. A library of the same sources that stands already beside
-the package (editable installs share it between environments) is not built again.
+Without a compiler, and on Windows, the wheel is pure, its kernels run on NumPy, and the build says so. With a compiler,
+a library that does not build is an error. ``MINDTORCH_NATIVE_BUILD=0`` leaves it out. A library of the same sources
+that stands already beside the package (editable installs share it between environments) is not built again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-COMPILERS = ("c++", "g++", "clang++", "cl", "clang-cl")
+COMPILERS = ("c++", "g++", "clang++")
 
 
 class NativeLibrary(BuildHookInterface):
@@ -31,6 +31,9 @@ class NativeLibrary(BuildHookInterface):
             return
         if os.environ.get("MINDTORCH_NATIVE_BUILD") == "0":
             self.app.display_warning("mt-backend-cpu: the native library is left out, as MINDTORCH_NATIVE_BUILD=0 asks")
+            return
+        if sys.platform == "win32":
+            self.app.display_warning("mt-backend-cpu: the native library is not built on Windows; kernels run on NumPy")
             return
         if not os.environ.get("CXX") and not any(map(shutil.which, COMPILERS)):
             self.app.display_warning(

@@ -9,7 +9,7 @@ constexpr float SQRT_HALF = 0.70710678118654752440f;
 // sqrt(2 / pi) and the cubic coefficient of the approximation of gelu by tanh.
 constexpr float GELU_SCALE = 0.79788456080286535588f, GELU_CUBIC = 0.044715f;
 
-inline float gelu_inner(float x) { return GELU_SCALE * x * (1.f + GELU_CUBIC * x * x); }
+MT_INLINE float gelu_inner(float x) { return GELU_SCALE * x * (1.f + GELU_CUBIC * x * x); }
 
 
 void gelu_erf(const float* x, float* result, int64_t n) {

@@ -10,6 +10,10 @@
 #define MT_NAME2(LEVEL) LEVEL
 #define MT_NAMESPACE namespace mt::MT_NAME2(MT_LEVEL)
 
+// A call within a loop is what keeps it from becoming vector instructions.
+#define MT_INLINE inline __attribute__((always_inline))
+#define MT_FLAT __attribute__((flatten)) inline
+
 #if defined(__clang__)
 #define MT_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -22,7 +26,7 @@ MT_NAMESPACE {
 constexpr int BLOCK = 64;
 
 template <class F, class From, class To>
-inline void map(const From* x, To* result, int64_t n, F f) {
+MT_FLAT void map(const From* x, To* result, int64_t n, F f) {
     int64_t i = 0;
     for (; i + BLOCK <= n; i += BLOCK) {
         const From* from = x + i;
@@ -40,7 +44,7 @@ inline void map(const From* x, To* result, int64_t n, F f) {
 }
 
 template <class F, class T>
-inline void map2(const T* a, const T* b, T* result, int64_t n, F f) {
+MT_FLAT void map2(const T* a, const T* b, T* result, int64_t n, F f) {
     int64_t i = 0;
     for (; i + BLOCK <= n; i += BLOCK) {
         const T *one = a + i, *other = b + i;
@@ -62,7 +66,7 @@ constexpr int LANES = 32;
 
 // `join(accumulated, each(i))` over [0, n), lane by lane and then pairwise over the lanes.
 template <class T, class Each, class Join>
-inline T reduce(int64_t n, T initial, Each each, Join join) {
+MT_FLAT T reduce(int64_t n, T initial, Each each, Join join) {
     T lanes[LANES];
     for (int j = 0; j < LANES; ++j) lanes[j] = initial;
     int64_t i = 0;

@@ -12,26 +12,26 @@
 
 MT_NAMESPACE {
 
-inline float from_bits(int32_t bits) {
+MT_INLINE float from_bits(int32_t bits) {
     float value;
     std::memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-inline int32_t bits_of(float value) {
+MT_INLINE int32_t bits_of(float value) {
     int32_t bits;
     std::memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 
-inline float magnitude(float x) { return from_bits(bits_of(x) & 0x7fffffff); }
+MT_INLINE float magnitude(float x) { return from_bits(bits_of(x) & 0x7fffffff); }
 
-inline float with_sign_of(float magnitude, float sign) {
+MT_INLINE float with_sign_of(float magnitude, float sign) {
     return from_bits((bits_of(magnitude) & 0x7fffffff) | (bits_of(sign) & INT32_MIN));
 }
 
 // 2^k for k in [-126, 127].
-inline float power_of_two(int32_t k) { return from_bits((k + 127) << 23); }
+MT_INLINE float power_of_two(int32_t k) { return from_bits((k + 127) << 23); }
 
 // ln 2 in two parts, the first short enough for its products with whole numbers below 2^15 to be exact.
 constexpr float LN2_HIGH = 0.693359375f, LN2_LOW = -2.12194440e-4f;
@@ -39,7 +39,7 @@ constexpr float LN2_HIGH = 0.693359375f, LN2_LOW = -2.12194440e-4f;
 #include "kernels/math_polynomials.inc"
 
 // e^x: below 1.5 ulp, subnormal results included; infinite beyond 88.7228, 0 below -103.98.
-inline float exp(float x) {
+MT_INLINE float exp(float x) {
     const float held = x < -104.f ? -104.f : (x > 89.f ? 89.f : x);
     const float whole = __builtin_rintf(held * 1.44269504088896341f);
     float r = held - whole * LN2_HIGH;
@@ -53,7 +53,7 @@ inline float exp(float x) {
 }
 
 // tanh x: below 2 ulp.
-inline float tanh(float x) {
+MT_INLINE float tanh(float x) {
     const float a = magnitude(x);
     const float square = x * x;
     float p = TANH[0];
@@ -65,10 +65,10 @@ inline float tanh(float x) {
 }
 
 // 1 / (1 + e^-x): below 2.5 ulp.
-inline float sigmoid(float x) { return 1.f / (1.f + exp(-x)); }
+MT_INLINE float sigmoid(float x) { return 1.f / (1.f + exp(-x)); }
 
 // erf x: below 2 ulp.
-inline float erf(float x) {
+MT_INLINE float erf(float x) {
     const float a = magnitude(x), square = x * x;
     float p = ERF[0];
     for (int i = 1; i < ERF_TERMS; ++i) p = p * square + ERF[i];
@@ -80,6 +80,6 @@ inline float erf(float x) {
 }
 
 // e^(-x^2 / 2) / sqrt(2 pi).
-inline float normal_density(float x) { return 0.39894228040143267794f * exp(-0.5f * x * x); }
+MT_INLINE float normal_density(float x) { return 0.39894228040143267794f * exp(-0.5f * x * x); }
 
 }  // namespace
