@@ -243,7 +243,7 @@ def _as_typed(value: Any, found: Described) -> Any:
 
 
 #: dtypes in the order of PyTorch's numbers, which schemas have as their defaults.
-_DTYPES = """
+DTYPES = """
     uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 quint8 qint32
     bfloat16 quint4x2 quint2x4 bits1x8 bits2x4 bits4x2 bits8 bits16 float8_e5m2 float8_e4m3fn float8_e5m2fnuz
     float8_e4m3fnuz uint16 uint32 uint64 uint1 uint2 uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7
@@ -260,7 +260,7 @@ def _number_of(word: str, described: Type) -> int | None:
     named = (described.inner[0] if isinstance(described, OptionalType) else described).str()
     if named in ("Layout", "MemoryFormat"):
         return 0  # strided, contiguous_format: schemas know no other
-    return _DTYPES.index(_OTHER_NAMES.get(word, word)) if named == "ScalarType" else None
+    return DTYPES.index(_OTHER_NAMES.get(word, word)) if named == "ScalarType" else None
 
 
 def default_text(value: Any, found: Described) -> str:

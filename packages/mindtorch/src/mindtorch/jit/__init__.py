@@ -1,7 +1,8 @@
 """``torch.jit``: what it decorates stays Python, and `trace` replays what a program did to tensors.
 
-There is no TorchScript: no compiler, no graphs of its own, and no archives. Marks can be read; `script` gives modules
-and functions of PyTorch's classes that run the Python they were made of. `docs/jit.md` is about it.
+There is no compiler of TorchScript, and no graphs of its own. Marks can be read; `script` gives modules and functions
+of PyTorch's classes that run the Python they were made of. `docs/jit.md` is about it. Archives are read, run and
+written (`torchscript`, `docs/torchscript.md`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from ._script import Error as Error
 from ._script import RecursiveScriptModule as RecursiveScriptModule
 from ._script import ScriptWarning as ScriptWarning
 from ._script import script_method as script_method
-from ._serialization import load, save
+from ._serialization import jit_module_from_flatbuffer as jit_module_from_flatbuffer
+from ._serialization import load, save, set_loop_limit
+from ._serialization import save_jit_module_to_flatbuffer as save_jit_module_to_flatbuffer
 from ._trace import TopLevelTracedModule as TopLevelTracedModule
 from ._trace import TracedModule as TracedModule
 from ._trace import TracerWarning as TracerWarning
@@ -59,6 +62,7 @@ __all__ = [
     "script",
     "script_if_tracing",
     "set_fusion_strategy",
+    "set_loop_limit",
     "strict_fusion",
     "trace",
     "trace_module",

@@ -1,14 +1,99 @@
-"""Archives of TorchScript, which are not supported."""
+"""``torch.jit.load`` and ``torch.jit.save``: archives of TorchScript."""
 
 from __future__ import annotations
 
-from .._unsupported import unsupported_function
+from typing import Any
 
-__all__ = ["load", "save"]
+from .._unsupported import refusal
 
-load = unsupported_function(
-    "torch.jit.load", "Archives of TorchScript hold code that nothing here runs. Save and load a state_dict instead."
-)
-save = unsupported_function(
-    "torch.jit.save", "There is no TorchScript to be archived. Save the state_dict with torch.save."
-)
+__all__ = ["jit_module_from_flatbuffer", "load", "save", "save_jit_module_to_flatbuffer", "set_loop_limit"]
+
+_NO_FLATBUFFER = "Write the module with torch.jit.save in PyTorch."
+
+
+def load(
+    f: Any, map_location: Any = None, _extra_files: dict[str, Any] | None = None, _restore_shapes: bool = False
+) -> Any:
+    """Read a module that ``torch.jit.save`` wrote, here or in PyTorch. Its code is checked, and run by an interpreter.
+
+    The code can reach operators and the module's own values, and nothing else: no Python, no files, no names outside
+    of the table of operators. Its calls end after `set_loop_limit` steps.
+
+    Parameters
+    ----------
+    f
+        A path, or a file with ``read``, ``seek`` and ``tell``.
+    map_location
+        Where tensors go, as for ``torch.load``.
+    _extra_files
+        Name -> anything; the values become the contents of these files of the archive, empty of what it has not.
+    _restore_shapes
+        Not supported.
+
+    Returns
+    -------
+    A `RecursiveScriptModule`.
+
+    Raises
+    ------
+    ValueError
+        For a path without a file.
+    RuntimeError
+        For damaged files, naming the record, and code that is not in the language, naming the line.
+    """
+    from .torchscript.reading import load_archive  # lazy: few programs read archives
+
+    if _restore_shapes:
+        raise refusal("torch.jit.load(_restore_shapes=True)", "Leave it out.")
+    return load_archive(f, map_location, _extra_files)
+
+
+def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
+    """Write a module to a file that ``torch.jit.load`` reads, here and in PyTorch.
+
+    Parameters
+    ----------
+    m
+        A module that `load`, ``trace`` or ``script`` made.
+    f
+        A path, or a file with ``write``.
+    _extra_files
+        Name -> text or bytes that are put into the archive.
+
+    Raises
+    ------
+    NotImplementedError
+        For what cannot be written in TorchScript; the message names the statement.
+    """
+    from .torchscript.writing import save_module  # lazy: few programs write archives
+
+    save_module(m, f, _extra_files)
+
+
+def set_loop_limit(limit: int) -> int:
+    """Have calls of loaded modules end with an error after so many steps: rounds of loops, and calls of functions.
+
+    The limit holds for every call from Python, in all threads. It is 50 million at first.
+
+    Returns
+    -------
+    The limit before.
+
+    Raises
+    ------
+    ValueError
+        For what is no positive integer.
+    """
+    from .torchscript import limits  # lazy, as above
+
+    return limits.set_loop_limit(limit)
+
+
+def jit_module_from_flatbuffer(f: Any) -> Any:
+    """Not supported: raises NotImplementedError."""
+    raise refusal("torch.jit.jit_module_from_flatbuffer", _NO_FLATBUFFER)
+
+
+def save_jit_module_to_flatbuffer(m: Any, f: Any, _extra_files: Any = None) -> None:
+    """Not supported: raises NotImplementedError."""
+    raise refusal("torch.jit.save_jit_module_to_flatbuffer", _NO_FLATBUFFER)

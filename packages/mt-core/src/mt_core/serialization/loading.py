@@ -10,7 +10,9 @@ from typing import IO, Any
 
 import numpy as np
 
+from .. import torch_names
 from ..devices import device
+from ..plugins.remedies import from_a_clone
 from ..storage import UntypedStorage
 from ..typed_storage import TypedStorage
 from . import config
@@ -18,7 +20,7 @@ from .archive import ArchiveReader, expected_size_error
 from .files import is_path, opened
 from .locations import discards_data
 from .reader import Reader, storage_request
-from .weights_unpickler import unsafe_globals
+from .weights_unpickler import RERUN, unsafe_globals
 
 __all__ = ["FILE_LIKE", "MAP_LOCATION", "FileLike", "get_unsafe_globals_in_checkpoint", "load"]
 
@@ -114,23 +116,30 @@ def _is_zip(file: IO[bytes]) -> bool:
 def _load_archive(f: Any, file: IO[bytes], reader: Reader, mmap: bool) -> Any:
     archive = ArchiveReader(file)
     if "constants.pkl" in archive:
-        raise _torchscript_error(reader.weights_only)
-    storages = _ArchiveStorages(archive, reader, _mapped(f) if mmap else None)
+        return _load_torchscript(file, reader)
+    storages = ArchiveStorages(archive, reader, _mapped(f) if mmap else None)
     pickled = archive.open("data.pkl")
     return reader.unpickle(pickled, storages.persistent_load, "data.pkl")
 
 
-def _torchscript_error(weights_only: bool) -> RuntimeError:
-    if weights_only:
-        return RuntimeError(
-            "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``: mindtorch does not "
-            "run "
-            "TorchScript. Save the model's state_dict() with PyTorch and load that."
+def _load_torchscript(file: IO[bytes], reader: Reader) -> Any:
+    """What ``torch.jit.load`` makes of the file."""
+    if reader.weights_only:
+        raise RuntimeError(
+            "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + RERUN
         )
-    return RuntimeError(
-        "the file is a TorchScript archive, and mindtorch does not run TorchScript: save the model's state_dict() with "
-        "PyTorch and load that"
+    warnings.warn(
+        "'torch.load' received a zip file that looks like a TorchScript archive dispatching to 'torch.jit.load' (call "
+        "'torch.jit.load' directly to silence this warning)",
+        UserWarning,
+        stacklevel=4,
     )
+    try:
+        load_archive = torch_names.resolve("torch.jit", "load")
+    except LookupError:
+        raise RuntimeError("the file is a TorchScript archive: " + from_a_clone("mindtorch")) from None
+    file.seek(0)
+    return load_archive(file, map_location=reader.map_location)
 
 
 def _mapped(path: Any) -> np.ndarray:
@@ -141,11 +150,14 @@ def _mapped(path: Any) -> np.ndarray:
         return np.frombuffer(mmap_module.mmap(file.fileno(), 0, access=access), np.uint8)
 
 
-class _ArchiveStorages:
+class ArchiveStorages:
     """The storages of an archive, each made when the pickle first asks for it."""
 
-    def __init__(self, archive: ArchiveReader, reader: Reader, mapped: np.ndarray | None) -> None:
+    def __init__(
+        self, archive: ArchiveReader, reader: Reader, mapped: np.ndarray | None, folder: str = "data/"
+    ) -> None:
         self._archive = archive
+        self._folder = folder
         self._reader = reader
         self._mapped = mapped
         recorded = archive.read("byteorder") if "byteorder" in archive else None
@@ -156,7 +168,7 @@ class _ArchiveStorages:
         """The storage that a tuple in the pickle stands for."""
         d, key, location, nbytes = storage_request(saved_id)
         if key not in self._storages:
-            self._storages[key] = self._load(f"data/{key}", d, location, nbytes)
+            self._storages[key] = self._load(self._folder + key, d, location, nbytes)
         return TypedStorage(wrap_storage=self._storages[key], dtype=d, _internal=True)
 
     def _load(self, record: str, d: Any, location: str, nbytes: int) -> UntypedStorage:

@@ -23,7 +23,7 @@ from ..tensor import Tensor
 from . import allowlist, rebuild
 from .signatures import check_key
 
-__all__ = ["WeightsUnpickler", "unsafe_globals"]
+__all__ = ["RERUN", "WeightsUnpickler", "unsafe_globals"]
 
 _DEFAULT_PROTOCOL = 2
 #: The most bytes that are asked of the file at once.
@@ -85,6 +85,9 @@ class WeightsUnpickler:
     early.
     """
 
+    #: Opcode -> handler; formats that need others have them in a class of their own.
+    _table: dict[int, Callable[[Any], None]] = _Instruction.table
+
     def __init__(
         self, file: IO[bytes], persistent_load: Callable[[Any], Any], record: str = "the file", *,
         encoding: str = "ASCII",
@@ -114,7 +117,7 @@ class WeightsUnpickler:
         return f"{self._record}, before byte {self._tell()}"
 
     def _run(self) -> Any:
-        table = _Instruction.table
+        table = self._table
         while True:
             opcode = self._read(1)[0]
             handler = table.get(opcode)
@@ -565,26 +568,26 @@ class _Strings:
 def explain(error: UnpicklingError) -> UnpicklingError:
     """The error that ``torch.load`` raises for one of this interpreter, in PyTorch's words."""
     if isinstance(error, _BlockedGlobalError):
-        text = f"{_WEIGHTS_ONLY_FAILED}{_RERUN}\n\n\n{error}"
+        text = f"{_WEIGHTS_ONLY_FAILED}{RERUN}\n\n\n{error}"
     elif isinstance(error, _UnsupportedGlobalError):
         text = (
             f"{_WEIGHTS_ONLY_FAILED}This file can still be loaded, to do so you have two options, \033[1mdo those "
             f"steps only "
-            f"if you trust the source of the checkpoint\033[0m. \n\t(1) {_RERUN}\n\t(2) Alternatively, to load with "
+            f"if you trust the source of the checkpoint\033[0m. \n\t(1) {RERUN}\n\t(2) Alternatively, to load with "
             "`weights_only=True` please check the recommended steps in the following error "
             "message.\n\tWeightsUnpickler "
             f"error: {error}"
         )
     else:
         text = (
-            f"{_WEIGHTS_ONLY_FAILED}{_RERUN}\nPlease file an issue with the following so that we can make "
+            f"{_WEIGHTS_ONLY_FAILED}{RERUN}\nPlease file an issue with the following so that we can make "
             f"`weights_only=True` compatible with your use case: WeightsUnpickler error: \n\n{error}"
         )
     return UnpicklingError(text + _DOCUMENTATION)
 
 
 _WEIGHTS_ONLY_FAILED = "Weights only load failed. "
-_RERUN = (
+RERUN = (
     "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
     "`True`. "
     "Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary "
