@@ -113,7 +113,7 @@ def test_distributed_is_not_available_without_its_distribution():
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("jit", "load"),
+        ("jit", "jit_module_from_flatbuffer"),
         ("fx.passes.graph_drawer", "FxGraphDrawer"),
         ("profiler", "profile"),
         ("hub", "list"),

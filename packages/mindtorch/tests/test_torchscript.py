@@ -1,6 +1,7 @@
 """Archives that PyTorch wrote: what they compute, what their modules are to users, and what hostile ones do."""
 
 import copy
+import doctest
 import io
 import json
 import math
@@ -399,3 +400,12 @@ def test_nothing_is_imported_before_an_archive_is_used():
     code = "import sys, mindtorch, mindtorch.jit; print([m for m in sys.modules if 'torchscript' in m])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_the_page(monkeypatch):
+    root = Path(__file__).parents[3]
+    monkeypatch.chdir(root)
+    results = doctest.testfile(
+        str(root / "docs" / "torchscript.md"), module_relative=False, optionflags=doctest.ELLIPSIS
+    )
+    assert results.attempted > 5 and not results.failed

@@ -67,6 +67,11 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     """
     from .torchscript.writing import save_module  # lazy: few programs write archives
 
+    if not hasattr(m, "_script_class"):
+        raise NotImplementedError(
+            f"torch.jit.save of a {type(m).__name__} is not supported by mindtorch. It writes modules that "
+            "torch.jit.load gave: save the state_dict with torch.save."
+        )
     save_module(m, f, _extra_files)
 
 

@@ -10,8 +10,8 @@ from .classes import Function
 from .errors import explained
 from .limits import loop_limit, steps
 from .sources import plain_name
+from .text import text_of
 from .types import NEVER, CannotCast, cast
-from .values import text_of
 
 __all__ = ["ScriptMethod"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mt_core import Tensor
 from mt_library import OpOverloadPacket
@@ -12,10 +12,13 @@ from mt_library import OpOverloadPacket
 from . import operators
 from .classes import Function, refused
 from .errors import RaisedException
+from .formats import number_of_name
 from .limits import Body, charge
+from .made import Made, local
 from .on_tensors import ATTRIBUTES, PRIMITIVES
 from .sources import plain_name, plain_text
 from .table import ANYWHERE, PLAIN, Entry
+from .text import text_of
 from .types import (
     ANY,
     BOOL,
@@ -35,10 +38,7 @@ from .types import (
     list_of,
     read_type,
 )  # fmt: skip
-from .values import Future, ScriptObject, text_of
-
-if TYPE_CHECKING:
-    from .expressions import Made
+from .values import Future, ScriptObject
 
 __all__ = ["Calls"]
 
@@ -59,12 +59,6 @@ class Calls:
     expression: Callable[[ast.expr], Made]
     attribute: Callable[[Made, str, ast.AST], Made]
     condition: Callable[[ast.expr], ast.expr]
-
-    def made(self, node: ast.expr, t: Type) -> Made:
-        """An expression with its type."""
-        from .expressions import Made
-
-        return Made(node, t)
 
     def _of_call(self, node: ast.Call) -> Made:
         func = node.func
@@ -107,7 +101,7 @@ class Calls:
             raise refused("undefined value", node, self.function.record)
         if (namespace, operator) == ("prim", "RaiseException"):
             args, _ = self._arguments(node)
-            return self.made(self.call_of(_raise_exception, [a.node for a in args]), NEVER)
+            return Made(self.call_of(_raise_exception, [a.node for a in args]), NEVER)
         args, kwargs = self._arguments(node)
         if namespace == "prim":
             return self._primitive(operator, args, kwargs, node)
@@ -120,7 +114,7 @@ class Calls:
             cls = self.function.unit.class_named(name.removesuffix(".__new__"))
             if cls.kind != "class":
                 raise refused("not a class that is made", node, self.function.record)
-            return self.made(self.call_of(ScriptObject, [self.value(cls)]), Type("class", (), cls))
+            return Made(self.call_of(ScriptObject, [self.value(cls)]), Type("class", (), cls))
         found = self.function.unit.named(name)
         if isinstance(found, Function):
             return self.function_call(found, node)
@@ -130,14 +124,14 @@ class Calls:
         args, kwargs = self._arguments(node)
         if cls.kind == "namedtuple":
             named = {name: a.node for name, a in kwargs.items()}
-            return self.made(self.call_of(cls.python, [a.node for a in args], named), Type("class", (), cls))
+            return Made(self.call_of(cls.python, [a.node for a in args], named), Type("class", (), cls))
         if cls.kind == "enum" and len(args) == 1:
-            return self.made(self.call_of(cls.python, [args[0].node]), Type("class", (), cls))
+            return Made(self.call_of(cls.python, [args[0].node]), Type("class", (), cls))
         init = cls.methods.get("__init__")
         if cls.kind != "class" or init is None:
             raise refused("not a class that is made", node, self.function.record)
         bound = self._bound(init, args, kwargs, node)
-        return self.made(self.call_of(_construct, [self.value(cls), self.value(init), *bound]), Type("class", (), cls))
+        return Made(self.call_of(_construct, [self.value(cls), self.value(init), *bound]), Type("class", (), cls))
 
     # Functions and methods
 
@@ -149,7 +143,7 @@ class Calls:
     def _run(self, function: Function, args: list[ast.expr]) -> Made:
         run = ast.Attribute(self.value(function), "run", ast.Load())
         returns = UNKNOWN if function.returns is NEVER else function.returns
-        return self.made(ast.Call(run, args, []), returns)
+        return Made(ast.Call(run, args, []), returns)
 
     def _bound(self, function: Function, args: list[Made], kwargs: dict[str, Made], node: ast.AST) -> list[ast.expr]:
         """The arguments of a call in the order of the parameters."""
@@ -182,10 +176,10 @@ class Calls:
         if cls is not None and cls.kind == "interface" and name in cls.methods:
             named = {key: a.node for key, a in kwargs.items()}
             called = self.call_of(_call_method, [owner.node, ast.Constant(name), *(a.node for a in args)], named)
-            return self.made(called, cls.methods[name].returns)
+            return Made(called, cls.methods[name].returns)
         if owner.type in (UNKNOWN, ANY) and name in ("__enter__", "__exit__"):
             called = self.call_of(_call_method, [owner.node, ast.Constant(name), *(a.node for a in args)])
-            return self.made(called, UNKNOWN)
+            return Made(called, UNKNOWN)
         if cls is not None:
             raise refused(f"the class {cls.name} has no method '{name}'", node, self.function.record)
         if name == "tolist":
@@ -206,22 +200,22 @@ class Calls:
         if entry is None and packet is None:
             if not operators.is_known(name):
                 raise refused(f"Unknown builtin op: aten::{name}", node, self.function.record)
-            return self.made(self.call_of(_missing(name), []), UNKNOWN)
+            return Made(self.call_of(_missing(name), []), UNKNOWN)
         before, older = operators.OLDER.get(name, (0, None))
         if older is not None and self.function.unit.number < before and not (name == "div" and TENSOR not in types):
-            return self.made(self._call(older, args, kwargs), TENSOR)
+            return Made(self._call(older, args, kwargs), TENSOR)
         if entry is None or TENSOR in types and packet is not None:
             return self._tensor_call(_known(packet), args, kwargs)
         if packet is None or not any(_may_be_tensor(t) for t in types):
             return self._entered(entry, name, args, kwargs)
         run = _either(entry.function, operators.run_by_values(packet))
-        return self.made(self._call(run, args, kwargs), UNKNOWN)
+        return Made(self._call(run, args, kwargs), UNKNOWN)
 
     def _entered(self, entry: Entry, name: str, args: list[Made], kwargs: dict[str, Made]) -> Made:
         types = [a.type for a in args]
         result = entry.type_for(types) if types else entry.result if isinstance(entry.result, Type) else UNKNOWN
         inline = _inline(name, args) if not kwargs else None
-        return self.made(self._call(entry.function, args, kwargs) if inline is None else inline, result)
+        return Made(self._call(entry.function, args, kwargs) if inline is None else inline, result)
 
     def _call(self, function: Callable[..., Any], args: list[Made], kwargs: dict[str, Made]) -> ast.Call:
         return self.call_of(function, [a.node for a in args], {name: a.node for name, a in kwargs.items()})
@@ -230,12 +224,12 @@ class Calls:
         types, named = [a.type for a in args], {name: a.type for name, a in kwargs.items()}
         choice = operators.chosen(packet, types, named, certain=True)
         if choice is None:
-            return self.made(self._call(operators.run_by_values(packet), args, kwargs), _result_of_all(packet))
+            return Made(self._call(operators.run_by_values(packet), args, kwargs), _result_of_all(packet))
         result = operators.result_type(choice.operator)
         pinned = choice.operator._pin_at
         if pinned >= 0 and choice.sources[pinned] is not None:
-            return self.made(self._call(_running(choice), args, kwargs), result)
-        return self.made(self._direct(choice, args, kwargs), result)
+            return Made(self._call(_running(choice), args, kwargs), result)
+        return Made(self._direct(choice, args, kwargs), result)
 
     def _direct(self, choice: operators.Choice, args: list[Made], kwargs: dict[str, Made]) -> ast.expr:
         """A call of the overload itself, with all arguments of its schema."""
@@ -284,10 +278,8 @@ class Calls:
 
     def number_named(self, name: str) -> Made | None:
         """A dtype, layout or memory format by its name in Python, which is a number."""
-        from .formats import number_named
-
-        number = number_named(name)
-        return None if number is None else self.made(ast.Constant(number), INT)
+        number = number_of_name(name)
+        return None if number is None else Made(ast.Constant(number), INT)
 
     # What the language has by itself
 
@@ -310,15 +302,15 @@ class Calls:
         t, value = self._type_argument(node)
         if t in (INT, FLOAT, COMPLEX, NUMBER) and value.type in (TENSOR, UNKNOWN, INT) and value.type != t:
             kinds: dict[Type, Callable[[Any], Any]] = {INT: int, FLOAT: float, COMPLEX: complex, NUMBER: _number}
-            return self.made(self.call_of(_implicit(kinds[t]), [value.node]), t)
-        return self.made(value.node, t)
+            return Made(self.call_of(_implicit(kinds[t]), [value.node]), t)
+        return Made(value.node, t)
 
     def _call_unchecked_cast(self, node: ast.Call) -> Made:
         t, value = self._type_argument(node)
-        return self.made(value.node, t)
+        return Made(value.node, t)
 
     def _call_uninitialized(self, node: ast.Call) -> Made:
-        return self.made(ast.Constant(None), NEVER)
+        return Made(ast.Constant(None), NEVER)
 
     def _call_isinstance(self, node: ast.Call) -> Made:
         if len(node.args) != 2:
@@ -326,7 +318,7 @@ class Calls:
         value, named = self.expression(node.args[0]), node.args[1]
         nodes = named.elts if isinstance(named, (ast.Tuple, ast.List)) else [named]
         types = [read_type(n, self.function.unit.class_named) for n in nodes]
-        return self.made(self.call_of(_is_any, [value.node, self.value(types)]), BOOL)
+        return Made(self.call_of(_is_any, [value.node, self.value(types)]), BOOL)
 
     def _call_getattr(self, node: ast.Call) -> Made:
         if len(node.args) != 2 or not isinstance(node.args[1], ast.Constant) or not isinstance(node.args[1].value, str):
@@ -335,7 +327,7 @@ class Calls:
 
     def _call_print(self, node: ast.Call) -> Made:
         args, _ = self._arguments(node)
-        return self.made(self.call_of(_print, [a.node for a in args]), NONE)
+        return Made(self.call_of(_print, [a.node for a in args]), NONE)
 
     def _call_int(self, node: ast.Call) -> Made:
         return self._conversion(node, "Int", INT)
@@ -353,14 +345,14 @@ class Calls:
         args, _ = self._arguments(node)
         if len(args) == 1 and args[0].type == t:
             return args[0]
-        return self.made(self.call_of(PLAIN[name].function, [a.node for a in args]), t)
+        return Made(self.call_of(PLAIN[name].function, [a.node for a in args]), t)
 
     def _call_fork(self, node: ast.Call) -> Made:
         if len(node.args) == 1 and isinstance(node.args[0], ast.Name):
             name = node.args[0].id
             if self.variables.get(name) == Type("closure"):
-                run = ast.Name(f"v_{name}", ast.Load())
-                return self.made(self.call_of(_forked, [run]), Type("Future", (UNKNOWN,)))
+                run = ast.Name(local(name), ast.Load())
+                return Made(self.call_of(_forked, [run]), Type("Future", (UNKNOWN,)))
         raise refused("fork takes a function without parameters", node, self.function.record)
 
     def iterated(self, node: ast.expr) -> Made:
@@ -373,26 +365,26 @@ class Calls:
         value = self.expression(node)
         t = value.type
         item = t.parts[0] if t.name in ("List", "Dict") else STR if t == STR else TENSOR if t == TENSOR else UNKNOWN
-        return self.made(self.call_of(_items_of, [value.node]), list_of(item))
+        return Made(self.call_of(_items_of, [value.node]), list_of(item))
 
     def _iterated_range(self, node: ast.Call) -> Made:
         args, _ = self._arguments(node)
-        return self.made(self.call_of(_range, [a.node for a in args]), list_of(INT))
+        return Made(self.call_of(_range, [a.node for a in args]), list_of(INT))
 
     def _iterated_enumerate(self, node: ast.Call) -> Made:
         over = self.iterated(node.args[0])
         pairs = Type("Tuple", (INT, over.type.parts[0]))
         start = [self.expression(a).node for a in node.args[1:]]
-        return self.made(self.call_of(_enumerated, [over.node, *start]), list_of(pairs))
+        return Made(self.call_of(_enumerated, [over.node, *start]), list_of(pairs))
 
     def _iterated_zip(self, node: ast.Call) -> Made:
         over = [self.iterated(a) for a in node.args]
         items = Type("Tuple", tuple(o.type.parts[0] for o in over))
-        return self.made(self.call_of(_zipped, [o.node for o in over]), list_of(items))
+        return Made(self.call_of(_zipped, [o.node for o in over]), list_of(items))
 
     def _iterated_reversed(self, node: ast.Call) -> Made:
         over = self.iterated(node.args[0])
-        return self.made(self.call_of(_reversed, [over.node]), over.type)
+        return Made(self.call_of(_reversed, [over.node]), over.type)
 
     raise_exception = staticmethod(lambda *args: _raise_exception(*args))
 

@@ -10,8 +10,10 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
+from mt_core import device
+
 from .sources import Sources, plain_name, plain_text
-from .types import NEVER, NONE, Type, cast, is_a, read_type
+from .types import NEVER, NONE, Type, cast, dotted, is_a, read_type
 
 __all__ = ["Function", "Parameter", "ScriptClass", "Unit", "refused"]
 
@@ -42,10 +44,15 @@ class Unit:
         Its code.
     constants
         What ``CONSTANTS.c0`` and so on are.
+    compile
+        What makes a Python function of one of the archive, and its bodies.
     """
 
-    def __init__(self, sources: Sources, constants: list[Any]) -> None:
+    def __init__(
+        self, sources: Sources, constants: list[Any], compile: Callable[[Function], tuple[Any, list[Any]]]
+    ) -> None:
         self.sources = sources
+        self.compile = compile
         #: The version of the format: some operators meant something else in the first ones.
         self.version = NEWEST
         self.constants = constants
@@ -271,8 +278,6 @@ def _literal(node: ast.expr, unit: Unit, record: str) -> Any:
 def _named_literal(node: ast.Attribute, unit: Unit, record: str) -> Any:
     if isinstance(node.value, ast.Name) and node.value.id == "CONSTANTS":
         return unit.constant(node.attr)
-    from .types import dotted  # shared with annotations
-
     name = dotted(node) or ""
     if name.startswith("__torch__."):
         owner, _, member = name.rpartition(".")
@@ -283,10 +288,6 @@ def _named_literal(node: ast.Attribute, unit: Unit, record: str) -> Any:
 
 
 def _called_literal(node: ast.Call, unit: Unit, record: str) -> Any:
-    from mt_core import device
-
-    from .types import dotted
-
     name, args = dotted(node.func), list(node.args)
     if name == "torch.device" and len(args) == 1:
         return device(_literal(args[0], unit, record))
@@ -382,9 +383,7 @@ class Function:
         return self
 
     def _compile(self) -> None:
-        from .compiling import compiled  # late: the compiler asks classes for their functions
-
-        self._made, self._bodies = compiled(self)
+        self._made, self._bodies = self.unit.compile(self)
         self._state = "compiled"
 
     def _finish(self) -> None:
@@ -395,12 +394,6 @@ class Function:
 
     def _compile_and_run(self, *args: Any) -> Any:
         return self.prepare().run(*args)
-
-    def bound_to(self, obj: Any) -> Any:
-        """The method of an instance, for Python."""
-        from .calling import ScriptMethod  # late: it shows functions, and needs them
-
-        return ScriptMethod(self, obj)
 
 
 def is_a_quietly(value: Any, t: Type) -> bool:

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from .classes import Function, refused
-from .expressions import Expressions, Made, local
+from .expressions import Expressions
 from .limits import Body, charge
+from .made import Made, local
 from .types import NONE, UNKNOWN, Type, joined, read_type
 
 __all__ = ["compiled"]

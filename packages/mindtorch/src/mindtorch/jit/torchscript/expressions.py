@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from . import on_numbers, on_tensors  # noqa: F401 (they fill the table)
+from . import on_containers, on_numbers, on_tensors  # noqa: F401 (they fill the table)
 from .calls import Calls
 from .classes import Function, refused
 from .limits import Body, charge
-from .on_containers import item_of, sliced
+from .made import Made, local
+from .sequences import item_of, sliced
 from .sources import plain_name, plain_text
 from .types import (
     BOOL,
@@ -30,7 +30,7 @@ from .types import (
 )  # fmt: skip
 from .values import ScriptObject
 
-__all__ = ["Expressions", "Made", "local"]
+__all__ = ["Expressions", "is_module_type"]
 
 _BINARY = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "remainder",
@@ -43,19 +43,6 @@ _COMPARED = {
 }  # fmt: skip
 #: Attributes of modules that are Python's own.
 _OWN = ("training", "_is_full_backward_hook")
-
-
-@dataclass
-class Made:
-    """A Python expression, and the type of its value."""
-
-    node: ast.expr
-    type: Type
-
-
-def local(name: str) -> str:
-    """The Python name of a variable."""
-    return f"v_{name}"
 
 
 class Expressions(Calls):

@@ -7,7 +7,15 @@ from typing import Any
 from mt_core import dtypes, formats
 from mt_library.schema_reading import DTYPES as _NAMES
 
-__all__ = ["DTYPES", "as_dtype", "as_layout", "as_memory_format", "number_of_dtype", "number_of_layout"]
+__all__ = [
+    "DTYPES",
+    "as_dtype",
+    "as_layout",
+    "as_memory_format",
+    "number_of_dtype",
+    "number_of_layout",
+    "number_of_name",
+]
 
 #: Number -> dtype; None where PyTorch has one that does not exist here.
 DTYPES = [getattr(dtypes, name, None) for name in _NAMES]
@@ -46,7 +54,7 @@ def number_of_layout(layout: Any) -> int:
     return _LAYOUTS.index(repr(layout).rpartition(".")[2])
 
 
-def number_named(name: str) -> int | None:
+def number_of_name(name: str) -> int | None:
     """The number of ``torch.float32``, ``torch.strided`` or ``torch.channels_last``; None of other names."""
     module, _, own = name.rpartition(".")
     if module != "torch":

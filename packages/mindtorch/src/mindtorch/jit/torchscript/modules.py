@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 from typing import Any, NoReturn
 
 from mt_core import Tensor
@@ -13,6 +14,7 @@ from .calling import ScriptMethod
 from .classes import ScriptClass
 from .expressions import is_module_type
 from .types import CannotCast, cast
+from .writing import save_module
 
 __all__ = ["LoadedModule", "make_module"]
 
@@ -113,6 +115,11 @@ class LoadedModule(RecursiveScriptModule):
         cls = self._script_class
         return sorted({*super().__dir__(), *cls.attributes, *cls.constants, *cls.methods})
 
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise RuntimeError(
+            f"Tried to serialize object {self._script_class.name} which does not have a __getstate__ method defined!"
+        )
+
     # What is fixed
 
     def register_parameter(self, name: str, param: Any) -> None:
@@ -137,14 +144,10 @@ class LoadedModule(RecursiveScriptModule):
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:  # type: ignore[override]
         """Write the module to a file, as `torch.jit.save`."""
-        from .writing import save_module  # late: few programs write archives
-
         save_module(self, f, _extra_files)
 
     def save_to_buffer(self, _extra_files: dict[str, Any] | None = None) -> bytes:  # type: ignore[override]
         """The bytes of the file that `save` writes."""
-        import io
-
         file = io.BytesIO()
         self.save(file, _extra_files)
         return file.getvalue()

@@ -4,56 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from mt_core import Tensor
+from mt_core import Tensor, broadcast_shapes
 
 from .on_text import TEXT_OF_ANYTHING
+from .sequences import item_of, place_of, repeated, same, sliced
 from .table import ANYWHERE, PLAIN, enter, too_long
 from .types import BOOL, INT, NONE, STR, UNKNOWN, Type, list_of, optional
 
-__all__ = ["concatenated", "item_of", "place_of", "repeated", "same", "sliced"]
-
-
-def concatenated(a: Any, b: Any) -> Any:
-    """Two texts or lists one after the other."""
-    too_long(len(a) + len(b))
-    return a + b
-
-
-def repeated(a: Any, b: Any) -> Any:
-    """A list several times."""
-    items, count = (a, b) if isinstance(a, (list, str)) else (b, a)
-    too_long(len(items) * max(count, 0))
-    return items * count
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether two values are equal, as membership and lists ask it: tensors by their elements."""
-    if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return bool((a == b).all()) if a.shape == b.shape else False
-    return bool(a == b)
-
-
-def place_of(items: list[Any], value: Any) -> int:
-    """Where an item is."""
-    for place, item in enumerate(items):
-        if same(item, value):
-            return place
-    raise RuntimeError(f"'{value}' is not in list")
-
-
-def item_of(container: Any, key: Any) -> Any:
-    """``container[key]`` of a list, tuple, text or dict."""
-    if isinstance(container, dict):
-        if key not in container:
-            raise RuntimeError(f"KeyError: {key}")
-        return container[key]
-    if not isinstance(container, (list, tuple, str)) or isinstance(key, slice):
-        raise RuntimeError(f"'{type(container).__name__}' object cannot be indexed")
-    try:
-        return container[key]
-    except IndexError:
-        kind = "string" if isinstance(container, str) else type(container).__name__
-        raise RuntimeError(f"{kind} index out of range") from None
+__all__: list[str] = []
 
 
 def _set_item(container: Any, key: Any, value: Any) -> Any:
@@ -77,13 +35,6 @@ def _contains(container: Any, value: Any) -> bool:
     if isinstance(container, (dict, str)):
         return value in container
     return any(same(item, value) for item in container)
-
-
-def sliced(items: Any, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
-    """A part of a list, tuple or text."""
-    if step == 0:
-        raise RuntimeError("slice step cannot be zero")
-    return items[start:end:step]
 
 
 def _appended(items: list[Any], item: Any) -> list[Any]:
@@ -184,8 +135,6 @@ def _sum(items: list[Any]) -> Any:
 
 
 def _infer_size(a: list[int], b: list[int]) -> list[int]:
-    from mt_core import broadcast_shapes
-
     return list(broadcast_shapes(a, b))
 
 

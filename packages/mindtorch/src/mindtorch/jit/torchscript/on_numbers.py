@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from .sequences import concatenated, repeated
 from .table import PLAIN, enter
 from .types import BOOL, COMPLEX, FLOAT, INT, NUMBER, STR, UNKNOWN, Type
 
@@ -38,16 +39,12 @@ _mul_numbers = _arithmetic(operator.mul)
 def add(a: Any, b: Any) -> Any:
     """The sum of numbers, or two texts or lists one after the other."""
     if isinstance(a, (str, list)):
-        from .on_containers import concatenated  # late: it needs this room's numbers
-
         return concatenated(a, b)
     return _add_numbers(a, b)
 
 
 def _mul(a: Any, b: Any) -> Any:
     if isinstance(a, (list, str)) or isinstance(b, list):
-        from .on_containers import repeated
-
         return repeated(a, b)
     return _mul_numbers(a, b)
 

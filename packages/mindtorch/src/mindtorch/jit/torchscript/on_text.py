@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .sequences import place_of
 from .table import PLAIN, enter, too_long
+from .text import format_percent, format_text, text_of
 from .types import BOOL, INT, STR, Type, list_of
-from .values import format_percent, format_text, text_of
 
 __all__: list[str] = []
 
@@ -59,8 +60,6 @@ def _located(place: int) -> int:
 
 def _index(text: Any, part: Any, start: int = 0, end: int = -1) -> int:
     if isinstance(text, list):
-        from .on_containers import place_of
-
         return place_of(text, part)
     return _located(_find(text, part, start, end))
 

@@ -10,6 +10,7 @@ from mt_core.formats import strided
 from mt_core.serialization.locations import location_tag
 from mt_nn import Module
 
+from .calling import ScriptMethod
 from .classes import ScriptClass
 from .types import Type, type_of
 
@@ -143,7 +144,7 @@ class Pickler:
         self._put(b")\x81")
         if "__getstate__" in cls.methods:
             method = cls.methods["__getstate__"]
-            self._write(method.bound_to(value)(), method.returns)
+            self._write(ScriptMethod(method, value)(), method.returns)
         else:
             self._state(value, cls)
         self._put(b"b")

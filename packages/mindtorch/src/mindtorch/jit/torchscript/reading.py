@@ -12,6 +12,7 @@ from mt_core.serialization.loading import ArchiveStorages
 from mt_core.serialization.reader import Reader
 
 from .classes import ScriptClass, Unit
+from .compiling import compiled
 from .modules import LoadedModule, make_module
 from .sources import Sources
 from .unpickling import ArchiveUnpickler
@@ -53,7 +54,7 @@ def _read_archive(file: IO[bytes], map_location: Any, extra_files: dict[str, Any
     for name in extra_files if extra_files is not None else ():
         record = f"extra/{name}"
         extra_files[name] = archive.read(record) if record in archive else b""  # type: ignore[index]
-    unit = Unit(Sources(archive.read, archive.names()), [])
+    unit = Unit(Sources(archive.read, archive.names()), [], compiled)
     unit.version = archive.read(".data/version" if ".data/version" in archive else "version")
     unit.sources.keep()
     known: dict[ScriptClass, type] = {}

@@ -9,6 +9,8 @@ from typing import Any
 
 from mt_core import Tensor, device
 
+from .formats import number_of_dtype
+
 __all__ = [
     "ANY", "BOOL", "COMPLEX", "DEVICE", "FLOAT", "INT", "NEVER", "NONE", "NUMBER", "STR", "TENSOR", "UNKNOWN",
     "CannotCast", "Type", "cast", "is_a", "joined", "list_of", "optional", "read_type", "type_of",
@@ -229,8 +231,6 @@ def _cast_int(value: Any, t: Type) -> Any:
     if type(value) is int:
         return value
     if type(value).__name__ == "dtype" and type(value).__module__ in ("torch", "mindtorch", "mt_core.dtypes"):
-        from .formats import number_of_dtype  # lazy: tables of the core
-
         return number_of_dtype(value)
     if isinstance(value, (int, Tensor)) and not isinstance(value, Tensor) or _is_single(value, 1):
         return int(value)

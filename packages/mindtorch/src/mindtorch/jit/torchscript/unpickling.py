@@ -9,6 +9,7 @@ from typing import IO, Any
 from mt_core import device
 from mt_core.serialization.weights_unpickler import WeightsUnpickler
 
+from .calling import ScriptMethod
 from .classes import ScriptClass, Unit
 from .types import CannotCast, Type, cast, is_a
 from .values import ScriptObject
@@ -126,7 +127,7 @@ class ArchiveUnpickler(WeightsUnpickler):
         cls = instance._script_class
         self._made[id(instance)] = (instance, True)
         if "__setstate__" in cls.methods:
-            cls.methods["__setstate__"].bound_to(instance)(state)
+            ScriptMethod(cls.methods["__setstate__"], instance)(state)
             return
         if type(state) is not dict:
             raise pickle.UnpicklingError(

@@ -10,7 +10,6 @@ from mt_core.serialization.archive import ArchiveWriter, archive_name_of
 from mt_core.serialization.files import is_path, written
 
 from .classes import ScriptClass, Unit
-from .modules import LoadedModule
 from .pickling import Pickler
 from .types import Type, type_of
 
@@ -18,17 +17,16 @@ __all__ = ["save_module"]
 
 
 def save_module(module: Any, f: Any, extra_files: dict[str, Any] | None = None) -> None:
-    """Write a module that `load`, ``trace`` or ``script`` made.
+    """Write a module whose class is of an archive.
 
     Raises
     ------
     NotImplementedError
-        For what cannot be written.
+        For values that cannot be written.
     """
-    loaded = module if isinstance(module, LoadedModule) else _translated(module)
-    unit: Unit = loaded._script_class.unit
+    unit: Unit = module._script_class.unit
     name = archive_name_of(os.fspath(f)) if is_path(f) else "archive"
-    records = _records(loaded, unit)
+    records = _records(module, unit)
     with written(f) as output, ArchiveWriter(output.write, name, version=("version", unit.version)) as archive:
         for record, data in records:
             archive.write_record(record, data)
@@ -37,7 +35,7 @@ def save_module(module: Any, f: Any, extra_files: dict[str, Any] | None = None) 
         archive.write_record("byteorder", sys.byteorder.encode())
 
 
-def _records(module: LoadedModule, unit: Unit) -> list[tuple[str, Any]]:
+def _records(module: Any, unit: Unit) -> list[tuple[str, Any]]:
     """The records of an archive: all is pickled before anything is written."""
     cls: ScriptClass = module._script_class
     state, constants = Pickler(), Pickler()
@@ -51,10 +49,3 @@ def _records(module: LoadedModule, unit: Unit) -> list[tuple[str, Any]]:
 
 def _bytes(storage: Any) -> Any:
     return memoryview(storage.cpu()._host_bytes())
-
-
-def _translated(module: Any) -> LoadedModule:
-    raise NotImplementedError(
-        f"torch.jit.save of a {type(module).__name__} is not supported by mindtorch. It writes modules that "
-        "torch.jit.load gave: save the state_dict with torch.save."
-    )
