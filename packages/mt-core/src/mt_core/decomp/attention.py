@@ -88,7 +88,7 @@ def scaled_dot_product_attention(
     """query (*, L, E), key (*, S, E), value (*, S, V), mask broadcast to (*, L, S) -> (*, L, V)."""
     _check(query, key, value, attn_mask, is_causal)
     check_allowed(query, dropout_p)
-    if not (query.numel() and key.numel() and value.numel()):
+    if not (value.numel() and query.shape[-2]):
         # Without a look at how the shapes fit, as in PyTorch.
         return query.new_zeros((*query.shape[:-1], value.shape[-1]))
     if enable_gqa:

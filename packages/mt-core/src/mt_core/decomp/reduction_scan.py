@@ -112,9 +112,9 @@ def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
-    if dim is not None and self.dim():
+    if dim is not None:
         at = wrap_dim(dim, self.dim())
-        if not self.shape[at]:
+        if self.dim() and not self.shape[at]:
             raise IndexError(f"aminmax: Expected reduction dim {at} to have non-zero size.")
     if dim is not None and self.is_complex():
         raise RuntimeError(f"aminmax not implemented for {dtypes.scalar_type_name(self.dtype)}")
