@@ -182,7 +182,11 @@ def _first_gradient(variable: Tensor, grads: Sequence[Any]) -> Tensor:
         grad._keys &= ~(AUTOGRAD | NO_GRAD_VIEW | MULTI_VIEW)
         return grad  # type: ignore[no-any-return]
     recorded = is_grad_enabled() or not grad._keys & FORWARD_GRAD  # as in PyTorch, a copy that is not has no tangent
-    return new_gradient(grad if recorded else grad.detach(), variable)
+    made = new_gradient(grad if recorded else grad.detach(), variable)
+    if not is_grad_enabled() and unshared and made._cell is not None and _has_layout_of(grad, variable):
+        # PyTorch takes the tensor although others lie on its memory. A copy is safe, and counts the writes as that does.
+        made._cell.version = 0 if grad._cell is None else grad._cell.version
+    return made
 
 
 def _first_sparse_gradient(grad: Tensor, unshared: bool) -> Tensor:
@@ -196,9 +200,11 @@ def _first_sparse_gradient(grad: Tensor, unshared: bool) -> Tensor:
 def _has_layout_of(grad: Tensor, variable: Tensor) -> bool:
     if not (grad._keys | variable._keys) & STRIDED and grad._array.strides == variable._array.strides:
         return True
-    if is_dense(variable):
-        return grad.stride() == variable.stride()
-    return grad.is_contiguous()
+    if not is_dense(variable):
+        return grad.is_contiguous()
+    return all(
+        a == b or size == 1 for size, a, b in zip(grad.shape, grad.stride(), variable.stride(), strict=True)
+    )
 
 
 def new_gradient(grad: Tensor, variable: Tensor) -> Tensor:

@@ -91,15 +91,21 @@ def output_strides(shape: Ints, operands: Sequence[Ints], alike: bool = True) ->
     as the operands order theirs. What holds for all operands counts only where they are `alike`: of the result's shape.
     """
     shared = _shared_layout(shape, operands) if alike else None
-    return ordered_strides(shape, dense_order(shape, operands)) if shared is None else shared
+    if shared is not None:
+        return shared
+    order = dense_order(shape, operands)
+    return contiguous_strides(shape) if order == list(reversed(range(len(shape)))) else ordered_strides(shape, order)
 
 
 def ordered_strides(shape: Ints, order: Sequence[int]) -> Ints:
-    """Strides of a dense layout whose dimensions follow each other in an order, the innermost first."""
+    """Strides of a dense layout whose dimensions follow each other in an order, the innermost first.
+
+    Those further out than a dimension without elements are 0.
+    """
     strides, step = [0] * len(shape), 1
     for dim in order:
         strides[dim] = step
-        step *= max(shape[dim], 1)
+        step *= shape[dim]
     return tuple(strides)
 
 

@@ -366,7 +366,7 @@ def to_copy(
     if self._dtype.is_complex and dtype is not None:
         warn_of_lost_part(self._dtype, dtype)
     keys = self._keys
-    stays = device is None and memory_format is None and not keys & STRIDED
+    stays = device is None and memory_format is None and _is_plain(self)
     if stays and dtype is not None and dtype is not self._dtype:
         converted = backend_for(keys & BACKEND_MASK).cast(self._array, dtype)
         return new_tensor(converted, dtype, keys & _PLACE | mode_triple(tls.mode)[2])

@@ -250,6 +250,7 @@ family.plain(
 family.plain(
     "nonzero(Tensor self) -> Tensor",
     out=True,
+    laid_out=True,
     apart="self",
     apart_first=True,
     doc="(count, ndim) int64 indices of nonzero elements, row-major.",

@@ -93,6 +93,10 @@ class Elementwise:
         #: Positions of the operands: tensors, and Scalars that promote with them.
         self.operands_at = tuple(i for i, a in enumerate(arguments) if a.is_tensor or a.name in declaration.promotes)
         self.promoting = tuple(i for i in self.operands_at if arguments[i].name in declaration.promotes)
+        #: PyTorch makes the result of a power of a number before it looks at how the exponent is laid out.
+        self.row_major = overload.name == "pow.Scalar"
+        others = [i for i in self.operands_at if arguments[i].name == "other"]
+        self.other = others[0] if others else None
         self.wide = frozenset(arguments.index(a) for a in arguments if a.name in declaration.wide)
         #: Positions of parameters that are stored as elements are.
         self.stored: tuple[int, ...] = getattr(declaration.check, "stored", ())
@@ -140,11 +144,22 @@ class Elementwise:
         tensors = self.tensors(args)
         check_same_device(tensors)
         shape = broadcast_shapes([t._array.shape for t in tensors])
-        if not any(t._keys & STRIDED for t in tensors):
+        if self.row_major:
+            return shape, None
+        # Row-major tensors may have any strides along dimensions of size 1, or none: those count beside other shapes.
+        plain = not any(t._keys & STRIDED for t in tensors)
+        if plain and 1 not in shape and 0 not in shape:
+            return shape, None
+        alike = all(t._array.shape == shape for t in tensors) and not (shape and self.number_widened(args))
+        if plain and alike:
             return shape, None
         given = [broadcast_strides(t._array.shape, t.stride(), shape) for t in tensors]
-        strides = output_strides(shape, given, all(t._array.shape == shape for t in tensors))
+        strides = output_strides(shape, given, alike)
         return shape, None if strides == contiguous_strides(shape) else strides
+
+    def number_widened(self, args: tuple[Any, ...]) -> bool:
+        """Whether a number stands in the place of a second tensor: PyTorch broadcasts one without dimensions."""
+        return self.other is not None and not isinstance(args[self.other], Tensor)
 
     def arrays(self, kernel: Kernel, args: tuple[Any, ...], asked: dtype) -> list[Any]:
         """The arguments as the kernel takes them: arrays of the dtype it computes in, numbers converted likewise.

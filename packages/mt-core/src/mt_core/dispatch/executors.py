@@ -256,9 +256,16 @@ class Preparation:
             given[self.names[name]] = value
         call = self.call(kernel, args, given, specs)
         index_is_known = not self.is_factory or self.keys & (CPU | META)
-        if index_is_known and isinstance(specs, Spec) and _is_row_major(specs):
+        if index_is_known and isinstance(specs, Spec) and _is_row_major(specs) and not self._may_move(specs, args):
             call.stored, call.dtype = specs.dtype.numpy_dtype, specs.dtype
         return call
+
+    @staticmethod
+    def _may_move(spec: Spec, args: tuple[Any, ...]) -> bool:
+        """Whether a row-major result may come with other strides along dimensions of size 1, as an argument has."""
+        return not all(size > 1 for size in spec.shape) and any(
+            isinstance(value, Tensor) and value._keys & STRIDED for value in args
+        )
 
     def call(self, kernel: Kernel, args: tuple[Any, ...], given: list[Any], specs: Any) -> Call:
         """The call of a kernel: half types are widened, and arguments that the kernel does not get are left out.
@@ -473,6 +480,14 @@ def wrapper(backend: Any, keys: int) -> Callable[[Spec, int | None], Callable[[A
                 array = cast(array, d)
             return new_tensor(contiguous(array), d, keys)
 
+        def row_major_throughout(array: Any) -> Tensor:
+            # Where there are dimensions of size 1 or none, a kernel's array may be row-major with any strides along them.
+            made = row_major(array)
+            if made._array.strides != steps:
+                owner = backend.owner(made._array)
+                made._array = backend.as_strided(owner, shape, steps, backend.offset(owner, made._array), d)
+            return made
+
         def as_made(array: Any) -> Tensor:
             array = array if array.dtype is stored else cast(array, d)
             in_elements = tuple([step // d.itemsize for step in array.strides])
@@ -480,7 +495,8 @@ def wrapper(backend: Any, keys: int) -> Callable[[Spec, int | None], Callable[[A
 
         shape, strides = spec.shape, spec.strides
         if strides is None or _is_row_major(spec):
-            return row_major
+            steps = tuple([step * d.itemsize for step in contiguous_strides(shape)])
+            return row_major if all(size > 1 for size in shape) else row_major_throughout
         if strides is AS_MADE:
             return as_made
         # Strides along dimensions of size 1 are the rule's too: (N, C, 1, 1) in channels_last is contiguous as well.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..contract_kernels.creation import strides_like
 from ..dispatch.registry import register_shape_rule as shape_rule
-from ..layout import channels_last_strides, output_strides, suggested_format
+from ..layout import channels_last_strides, suggested_format
 from ..promotion import result_type_of
 from ..spec import Spec
 from ..tensor import wrap_dim
@@ -105,7 +106,7 @@ def flip(self: Any, dims: Ints) -> Spec:
         raise RuntimeError(
             f"dim {next(d for i, d in enumerate(named) if d in named[:i])} appears multiple times in the list of dims"
         )
-    return Spec(self._array.shape, self._dtype, output_strides(tuple(self._array.shape), [self.stride()]))
+    return Spec(self._array.shape, self._dtype, strides_like(self, None))
 
 
 @shape_rule("roll")
