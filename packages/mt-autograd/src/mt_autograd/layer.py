@@ -312,12 +312,13 @@ def record_not_implemented(overload: Overload, below: Callee) -> Callee:
 
 def _no_derivative(overload: Overload) -> Exception:
     """What backward says of an operator that nobody declared a derivative of, or whose ``out=`` form has none."""
-    if overload.declaration.form == "out":
-        return RuntimeError(f"derivative for aten::{overload.packet_name} is not implemented")
-    return NotImplementedError(
-        f"the derivative for 'aten::{overload.name}' is not implemented: declare it with mt_autograd.rules.derivative, "
-        "or call the operator under torch.no_grad()"
-    )
+    error = RuntimeError(f"derivative for aten::{overload.packet_name} is not implemented")
+    if overload.declaration.form != "out":
+        error.add_note(
+            f"Declare the derivative of {overload.name} with mt_autograd.rules.derivative, or call the operator under "
+            "torch.no_grad()."
+        )
+    return error
 
 
 def record_undifferentiable(name: str, tensor: Tensor, read: Tensor | None, change: Callable[[], Any]) -> Any:

@@ -133,8 +133,8 @@ def device_of_keys(keys: int) -> device:
 
 
 def operation_name(node: "Node") -> str:
-    """A node's name as PyTorch's messages give it: without ``Backward0``."""
-    return re.sub(r"Backward\d*$", "", node.name())
+    """A node's name as PyTorch's messages give it: without ``Backward0``; of another number, that stays."""
+    return re.sub(r"Backward(?:0$|(?=\d*$))", "", node.name())
 
 
 class Node:

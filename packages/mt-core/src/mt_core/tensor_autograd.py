@@ -10,7 +10,7 @@ from .block import block_of, rebind, refuse_rebinding, share_block
 from .cell import Cell
 from .dispatch.dispatcher import layer_for
 from .dispatch.registry import overload
-from .dtypes import dtype, scalar_type_name
+from .dtypes import cpp_type_name, dtype, scalar_type_name
 from .hollow import is_hollow, within_reach
 from .keys import (
     AUTOGRAD,
@@ -381,7 +381,7 @@ def _check_grad(self: Any, value: Any) -> None:
     expected = _grad_dtype_of(self)
     if expected is not None and value.dtype is not expected:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{scalar_type_name(value.dtype).lower()}' to a tensor with "
+            f"attempting to assign a gradient with dtype '{cpp_type_name(value.dtype)}' to a tensor with "
             f"grad_dtype '{scalar_type_name(expected)}'. The gradient must match the tensor's grad_dtype "
             "(defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific "
             "dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and "

@@ -193,7 +193,7 @@ def index_select(self: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
             refuse_selected()
         return self.copy()
     if not within(index, self.shape[dim]):
-        if not self.size and self.ndim > 1:
+        if self.ndim > 1 and (not self.size or dim % self.ndim == 1):
             refuse_selected_of_none(_first(index, 0, self.shape[dim]), self.shape[dim])
         refuse_selected()
     return self.take(index.reshape(-1), dim)
@@ -382,7 +382,9 @@ def _slices(
     size = target.shape[dim]
     if target.size and not within(index, size):
         if refuse is None:
-            refuse_selected()
+            if self.ndim < 2:
+                refuse_selected()
+            refuse = refuse_picked
         refuse(_first(index, 0, size), dim, size)
     return target, (*(_ALL,) * dim, index.reshape(-1))
 
@@ -629,6 +631,8 @@ def embedding(
 ) -> np.ndarray:
     """weight (V, E), indices (*) -> (*, E)."""
     if not within(indices, weight.shape[0]):
+        if not weight.size:
+            refuse_selected_of_none(_first(indices, 0, weight.shape[0]), weight.shape[0])
         refuse_selected()
     return weight.take(indices, 0)
 

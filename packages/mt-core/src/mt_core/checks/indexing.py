@@ -28,12 +28,12 @@ def refuse_picked(index: int, dim: int, size: int) -> NoReturn:
 
 
 def refuse_selected() -> NoReturn:
-    """Whole slices (`index_select`, `index_add`, `embedding`): an index outside of the dimension."""
+    """Whole slices (`index_select`, `embedding`, `index_add` of one dimension): an index outside of the dimension."""
     raise IndexError("index out of range in self")
 
 
 def refuse_selected_of_none(index: int, size: int) -> NoReturn:
-    """`index_select` from a tensor without elements: an index outside of the dimension."""
+    """`index_select` from a tensor without elements, or along dimension 1: an index outside of the dimension."""
     if not size:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
     raise RuntimeError(f"INDICES element is out of DATA bounds, id={index} axis_dim={size}")

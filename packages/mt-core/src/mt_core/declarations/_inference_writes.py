@@ -11,7 +11,7 @@ __all__ = ["INFERENCE_WRITES"]
 #: The version of each result, or of all -> operators. The most frequent one, where a dtype decides.
 _OPERATORS = {
     "1": """
-        abs adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d addmm alias_copy all all.dim all.dims
+        _to_copy _unique2 abs adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d addmm alias_copy all all.dim all.dims
         amax amin aminmax any any.dim any.dims as_strided_copy baddbmm bernoulli bernoulli.p bincount binomial
         channel_shuffle cholesky_inverse clone col2im complex cummax cummin deg2rad det detach_copy
         diagonal_copy dot expand_copy fft_fft fft_ifft fft_ihfft

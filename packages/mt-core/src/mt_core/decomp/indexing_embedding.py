@@ -11,6 +11,7 @@ from ..autograd_state import no_grad
 from ..construct import tensor
 from ..dispatch.registry import register_composite as composite
 from ..hollow import has_elements
+from ..printing_cpp import type_text
 
 _SUM, _MEAN, _MAX = range(3)
 
@@ -243,7 +244,7 @@ def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weight
         if given.dtype is not dtypes.int64 and given.dtype is not dtypes.int32:
             raise RuntimeError(
                 f"Expected tensor for argument #1 '{name}' to have one of the following scalar types: Long, Int; but "
-                f"got {given.type()} instead (while checking arguments for embedding_bag)"
+                f"got {type_text(given)} instead (while checking arguments for embedding_bag)"
             )
     if mode not in (_SUM, _MEAN, _MAX):
         raise RuntimeError("`mode` must be sum, mean, or max.")

@@ -19,6 +19,7 @@ from ..hollow import has_elements
 from ..keys import STRIDED
 from ..layout import broadcast_shapes, broadcast_strides, output_strides
 from ..number_range import check_number
+from ..printing_cpp import type_text
 from ..spec import Spec
 from ..tensor import wrap_dim
 from .reduction import reduced_dims, reduced_shape
@@ -293,9 +294,11 @@ def gather(self: Any, dim: int, index: Any, sparse_grad: bool) -> Spec:
 
 def _scatter(self: Any, dim: int, index: Any, src: Any) -> Spec:
     at = wrap_dim(dim, self._array.ndim)
+    if index._array.size and index._dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
+    if src is not None and src._dtype is not self._dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if index._array.size:
-        if index._dtype not in (dtypes.int64, dtypes.int32):
-            raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
         _same_rank("scatter", self, index, "self")
         if src is not None:
             _same_rank("scatter", src, index, "src")
@@ -314,8 +317,6 @@ def _scatter(self: Any, dim: int, index: Any, src: Any) -> Spec:
                         f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart "
                         f"from dimension {at}"
                     )
-    if src is not None and src._dtype is not self._dtype:
-        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     return _like(self)
 
 
@@ -361,14 +362,14 @@ def index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, incl
 
 def _index_source(name: str, self: Any, dim: int, index: Any, source: Any) -> None:
     at = wrap_dim(dim, self._array.ndim)
-    if index._dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError(
-            f"{name}(): Expected dtype int32/int64 for index but got: {dtypes.scalar_type_name(index._dtype)}"
-        )
     if index._array.ndim > 1:
         raise IndexError(
             f"{name}(): Index is supposed to be a vector, but got dim: {index._array.ndim} with type: "
             f"{dtypes.scalar_type_name(index._dtype)} and size: {list(index.shape)}"
+        )
+    if index._dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(
+            f"{name}(): Expected dtype int32/int64 for index but got: {dtypes.scalar_type_name(index._dtype)}"
         )
     if source._dtype is not self._dtype:
         raise RuntimeError(
@@ -399,6 +400,11 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
     at = wrap_dim(dim, self._array.ndim)
     if index._array.ndim >= 2:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index._array.ndim})")
+    if source._array.ndim and self._array.ndim and source._array.ndim != self._array.ndim:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
+            f"Source dimensionality ({source._array.ndim}), destination dimensionality ({self._array.ndim})"
+        )
     if index._dtype is not dtypes.int64:
         raise RuntimeError(
             f"index_copy_(): Expected a long tensor for index, but got {dtypes.scalar_type_name(index._dtype)}"
@@ -407,11 +413,6 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
         raise RuntimeError(
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
             f"{dtypes.scalar_type_name(self._dtype)} and (source) {dtypes.scalar_type_name(source._dtype)}"
-        )
-    if source._array.ndim and self._array.ndim and source._array.ndim != self._array.ndim:
-        raise IndexError(
-            "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
-            f"Source dimensionality ({source._array.ndim}), destination dimensionality ({self._array.ndim})"
         )
     rest = [tuple(n for i, n in enumerate(t._array.shape) if i != at) for t in (self, source)]
     if source._array.ndim and rest[0] != rest[1]:
@@ -469,8 +470,12 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
     """self (*), mask (*) of bool, broadcast -> the common shape."""
     _require_mask(mask, "masked_fill_")
     check_number(value, self._dtype)
-    shape = broadcast_shapes([self._array.shape, mask._array.shape])
-    return Spec(shape, self._dtype)
+    return Spec(_masked_shape(self, mask), self._dtype)
+
+
+def _masked_shape(self: Any, mask: Any) -> Ints:
+    """The common shape; PyTorch names the mask first where there is none."""
+    return broadcast_shapes([mask._array.shape, self._array.shape])
 
 
 @shape_rule("masked_fill.Tensor")
@@ -484,7 +489,7 @@ def masked_fill_tensor(self: Any, mask: Any, value: Any) -> Spec:
     _require_mask(mask, "masked_fill_")
     if value._dtype.is_complex:
         check_number(1j, self._dtype)
-    return Spec(broadcast_shapes([self._array.shape, mask._array.shape]), self._dtype)
+    return Spec(_masked_shape(self, mask), self._dtype)
 
 
 def data_dependent(name: str, *tensors: Any) -> None:
@@ -502,7 +507,7 @@ def masked_select(self: Any, mask: Any) -> Spec:
     if mask._dtype is not dtypes.bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     data_dependent("masked_select", self, mask)
-    shape = broadcast_shapes([self._array.shape, mask._array.shape])
+    shape = _masked_shape(self, mask)
     repeated = math.prod(shape) // mask._array.size if mask._array.size else 0
     count = true_count(mask) * repeated
     if count:
@@ -516,10 +521,10 @@ def masked_scatter(self: Any, mask: Any, source: Any) -> Spec:
     _require_mask(mask, "masked_scatter_")
     if source._dtype is not self._dtype:
         raise RuntimeError(
-            "masked_scatter_: expected self and source to have same dtypes but got "
+            "masked_scatter: expected self and source to have same dtypes but got"
             f"{dtypes.scalar_type_name(self._dtype)} and {dtypes.scalar_type_name(source._dtype)}"
         )
-    return Spec(broadcast_shapes([self._array.shape, mask._array.shape]), self._dtype)
+    return Spec(_masked_shape(self, mask), self._dtype)
 
 
 @shape_rule("take")
@@ -577,7 +582,7 @@ def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: b
     if indices._dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{indices.type()} instead (while checking arguments for embedding)"
+            f"{type_text(indices)} instead (while checking arguments for embedding)"
         )
     return Spec((*indices._array.shape, weight._array.shape[1]), weight._dtype)
 

@@ -136,7 +136,9 @@ def _extreme_dims(name: str) -> Any:
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
                 "dim with the 'dim' argument."
             )
-        _no_empty(self, dims, f"{name}()")
+        for d in (dim,) if isinstance(dim, int) else dim or dims:  # told as it was written
+            if shape and not shape[d]:
+                raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
         return Spec(reduced_shape(shape, dims, keepdim), self._dtype, arguments={"dim": dims})
 
     return rule

@@ -34,6 +34,12 @@ def sort(self: Any, stable: Any, dim: int, descending: bool) -> tuple[Spec, Spec
     return Spec(shape, self._dtype, strides), Spec(shape, dtypes.int64, strides)
 
 
+@shape_rule("sort")
+def sort_unstably(self: Any, dim: int, descending: bool) -> tuple[Spec, Spec]:
+    """self (*) -> values (*), indices (*) of int64."""
+    return sort(self, None, dim, descending)
+
+
 @shape_rule("topk")
 def topk(self: Any, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Spec, Spec]:
     """self (*L, N, *R) -> values and indices (int64), (*L, k, *R), at `dim`."""
