@@ -22,6 +22,7 @@ from .modes import is_watched
 from .node import Node, leave_identity, leave_layout, output_spec, underivable
 from .operator_node import OperatorNode, node_class
 from .out_forms import (
+    PARTS_BY_ARGUMENTS,
     is_copied,
     is_refused_late,
     is_underivable,
@@ -274,7 +275,22 @@ def _refusing_resize(*args: Any) -> Any:
 
 def refuse_out(overload: Overload) -> Callee:
     """``out=`` forms are not differentiable."""
-    return _refusal(refused_by(overload))
+    name = refused_by(overload)
+    if name in PARTS_BY_ARGUMENTS:
+        part = PARTS_BY_ARGUMENTS[name]
+        return lambda *args: _refusal(part(*args))(*args)
+    refuse = _refusal(name)
+    if overload.name != "matmul.out":
+        return refuse
+
+    def refuse_product(self: Any, other: Any, out: Any) -> Any:
+        # PyTorch looks at the ranks before it calls the product whose form is refused.
+        a, b = self.dim(), other.dim()
+        if not a or not b:
+            raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
+        return refuse(self, other, out)
+
+    return refuse_product
 
 
 def _refusal(name: str) -> Callee:

@@ -8,6 +8,7 @@ from typing import Any
 from mt_core.dispatch.registry import Overload, find_overload
 
 __all__ = [
+    "PARTS_BY_ARGUMENTS",
     "is_copied",
     "is_refused_late",
     "is_underivable",
@@ -124,10 +125,24 @@ def refused_leaf_of(overload: Overload) -> str:
     return _LEAF_PARTS.get(overload.packet_name, overload.packet_name)
 
 
+def _of_matrix_power(self: Any, n: int, out: Any) -> str:
+    return "linalg_inv_ex" if n < 0 else "matmul"
+
+
+#: Operators of which the arguments tell what part refuses.
+PARTS_BY_ARGUMENTS: dict[str, Callable[..., str]] = {
+    "fft_fft": lambda self, *rest: "_fft_c2c" if self.is_complex() else "_fft_r2c",
+    "linalg_matrix_power": _of_matrix_power,
+    "matrix_power": _of_matrix_power,
+}
+
+
 def refused_by(overload: Overload) -> str:
     """The name of the operator, of what it is a second name of, or of the part that refuses."""
     functional = overload if overload.declaration.functional is None else find_overload(overload.declaration.functional)
     while functional.declaration.alias_of is not None:
         functional = find_overload(functional.declaration.alias_of)
+    if functional.packet_name in PARTS_BY_ARGUMENTS:
+        return functional.packet_name
     own = _PARTS_OF_OVERLOADS.get(functional.name)
     return own or _PARTS.get(functional.packet_name, functional.packet_name)

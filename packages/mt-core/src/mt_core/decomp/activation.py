@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..api import _functions as ops
+from ..cell import cell_of
 from ..checks.dtypes import require_number
 from ..dispatch.elementwise import check_same_device
 from ..dispatch.registry import register_composite as composite
@@ -87,10 +88,12 @@ def rrelu_with_noise(self: Any, noise: Any, lower: Any, upper: Any, training: bo
     if self.dtype not in (bfloat16, float32, float64):
         raise NotImplementedError(f"\"rrelu_with_noise_out_cpu\" not implemented for '{scalar_type_name(self.dtype)}'")
     falling = self <= 0
+    version = cell_of(noise).version
     noise.fill_(1)
     count = int(falling.sum().item())
     slopes = ops.empty((count,), dtype=float64, device=self.device).uniform_(lower, upper, generator=generator)
     noise.masked_scatter_(falling, slopes.to(noise.dtype))
+    cell_of(noise).version = version  # to PyTorch, the noise is not written to
     return self * noise
 
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..autograd_state import is_grad_enabled
 from ..spec import is_contiguous
 from ..tensor_types import tensors_in
 
@@ -138,17 +139,29 @@ def kept_apart(
     written, read = _wanted_apart(overload)
     check_all = apart_check(overload)
 
+    def refuse_leaves(args: tuple[Any, ...]) -> None:
+        # What would be recorded is refused for that first: its layer comes below this check, whose layout is cheap to see.
+        if overload.declaration.form != "out" and is_grad_enabled():
+            for i in written:
+                if args[i].requires_grad and args[i].is_leaf:
+                    raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
     def check(*args: Any) -> Any:
         try:
             check_all(args)
         except RuntimeError:
+            refuse_leaves(args)
             if not overload.declaration.apart_first and (shapes := rule()) is not None:
                 shapes(*args)
             raise
         return run(*args)
 
     def check_pair(*args: Any) -> Any:
-        refuse_one(args[target_at], args[source_at])
+        try:
+            refuse_one(args[target_at], args[source_at])
+        except RuntimeError:
+            refuse_leaves(args)
+            raise
         return run(*args)
 
     one_of_one = len(written) == len(read) == 1 and not overload.schema.arguments[read[0][0]].is_list
