@@ -184,7 +184,7 @@ def _first_gradient(variable: Tensor, grads: Sequence[Any]) -> Tensor:
     recorded = is_grad_enabled() or not grad._keys & FORWARD_GRAD  # as in PyTorch, a copy that is not has no tangent
     made = new_gradient(grad if recorded else grad.detach(), variable)
     if not is_grad_enabled() and unshared and made._cell is not None and _has_layout_of(grad, variable):
-        # PyTorch takes the tensor although others lie on its memory. A copy is safe, and counts the writes as that does.
+        # PyTorch takes it although others lie on its memory. A copy is safe, and counts the writes as that does.
         made._cell.version = 0 if grad._cell is None else grad._cell.version
     return made
 
@@ -202,9 +202,7 @@ def _has_layout_of(grad: Tensor, variable: Tensor) -> bool:
         return True
     if not is_dense(variable):
         return grad.is_contiguous()
-    return all(
-        a == b or size == 1 for size, a, b in zip(grad.shape, grad.stride(), variable.stride(), strict=True)
-    )
+    return all(a == b or size == 1 for size, a, b in zip(grad.shape, grad.stride(), variable.stride(), strict=True))
 
 
 def new_gradient(grad: Tensor, variable: Tensor) -> Tensor:

@@ -481,7 +481,7 @@ def wrapper(backend: Any, keys: int) -> Callable[[Spec, int | None], Callable[[A
             return new_tensor(contiguous(array), d, keys)
 
         def row_major_throughout(array: Any) -> Tensor:
-            # Where there are dimensions of size 1 or none, a kernel's array may be row-major with any strides along them.
+            # Along dimensions of size 1 a row-major array of a kernel's may have any strides.
             made = row_major(array)
             if made._array.strides != steps:
                 owner = backend.owner(made._array)

@@ -140,7 +140,7 @@ def kept_apart(
     check_all = apart_check(overload)
 
     def refuse_leaves(args: tuple[Any, ...]) -> None:
-        # What would be recorded is refused for that first: its layer comes below this check, whose layout is cheap to see.
+        # What would be recorded is refused for that first, by the layer that comes below this check.
         if overload.declaration.form != "out" and is_grad_enabled():
             for i in written:
                 if args[i].requires_grad and args[i].is_leaf:
