@@ -116,8 +116,9 @@ def test_operator_without_rule_refuses_in_backward():
     a = torch.ones(2, requires_grad=True)
     result = record(a, a)
     assert result.requires_grad
-    with pytest.raises(NotImplementedError, match="the derivative for 'aten::mul.Tensor' is not implemented"):
+    with pytest.raises(RuntimeError, match="^derivative for aten::mul is not implemented$") as refusal:
         result.sum().backward()
+    assert "Declare the derivative of mul.Tensor" in refusal.value.__notes__[0]
 
 
 def test_statistics_of_a_batch_have_no_gradient() -> None:

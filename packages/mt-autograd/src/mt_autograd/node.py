@@ -486,7 +486,10 @@ class Underivable(Node):
         return "torch::autograd::NotImplemented"
 
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
-        raise type(self.error)(*self.error.args)
+        error = type(self.error)(*self.error.args)
+        for note in getattr(self.error, "__notes__", ()):
+            error.add_note(note)
+        raise error
 
 
 @cache
