@@ -222,7 +222,7 @@ class OperatorNode(Node):
     def _kept_value(self, wanted: str) -> Any:
         settle()
         for i, slot in enumerate(self.plan.saved):
-            if slot.name == wanted:
+            if wanted in (slot.name, self._told(slot)):
                 if self.saved is None:
                     raise RuntimeError(FREED)
                 return self.unpack_slot(slot, self.saved[2 * i], self.saved[2 * i + 1])
@@ -240,17 +240,24 @@ class OperatorNode(Node):
 
     def _raw_saved(self, wanted: str) -> Any:
         for i, slot in enumerate(self.plan.saved):
-            if slot.name == wanted:
+            if wanted in (slot.name, self._told(slot)):
                 if slot.is_list:
                     return tuple(SavedTensor(self, i, k) for k in range(len(self.saved[2 * i]) if self.saved else 0))
                 return SavedTensor(self, i)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '_raw_saved_{wanted}'")
 
+    def _told(self, slot: SavedSlot) -> str:
+        """The name of a saved tensor in PyTorch: of an output, the one that the schema gives it."""
+        named = self.plan.schema.returns[slot.position].name if slot.is_result else None
+        return named or slot.name
+
     def __dir__(self) -> list[str]:
-        kept = [f"_saved_{s.name}" for s in self.plan.saved] + [f"_raw_saved_{s.name}" for s in self.plan.saved]
+        plan = self.plan
+        tensors = [self._told(slot) for slot in plan.saved]
+        kept = [*tensors, *(name for name, _ in plan.values)]
         if self._shows_sizes():
-            kept.append("_saved_self_sym_sizes")
-        return [*super().__dir__(), *kept, *(f"_saved_{name}" for name, _ in self.plan.values)]
+            kept.append("self_sym_sizes")
+        return [*super().__dir__(), *(f"_saved_{name}" for name in kept), *(f"_raw_saved_{name}" for name in tensors)]
 
     def _shows_sizes(self) -> bool:
         """Whether PyTorch's node keeps the sizes of its first input."""
