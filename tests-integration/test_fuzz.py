@@ -19,7 +19,7 @@ from tools.fuzz.catalogue import calls_of, catalogue
 from tools.fuzz.comparison import Difference, compare
 from tools.fuzz.generator import Generator
 from tools.fuzz.machine import Machine
-from tools.fuzz.noise import reason_for
+from tools.fuzz.noise import OF_BUILDS, reason_for
 from tools.fuzz.report import Report
 
 KNOWN: dict[str, dict[str, list[int]]] = read_gaps(DIFFERENCES)  # type: ignore[assignment]
@@ -212,6 +212,31 @@ def test_what_pytorch_alone_refuses_is_told_from_differences(
     wanted = [[], [("error", {"kind": "error", "type": error[0], "text": error[1]})]]
     found = Difference("accepts", 1, "error", f"{error[0]}: {error[1]}", None)
     assert reason_for(lines, found, wanted, [[], []]) == reason
+
+
+LIBRARY, LARGER, INSIDE = OF_BUILDS["grad_fn"], OF_BUILDS["nbytes"], OF_BUILDS["text"]
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "wanted", "got", "reasons"),
+    [
+        ("v1 = torch.nn.LSTM(1, 2)(v0)", "v1", "MkldnnRnnLayerBackward0", "StackBackward0", LIBRARY),
+        ("v1 = torch.nn.LSTM(1, 2)(v0)", "v1", "StackBackward0", "MkldnnRnnLayerBackward0", {}),
+        ("v1 = torch.sin(v0)", "v1", "SinBackward0", "MulBackward0", {}),
+        ("v1 = torch._C._nn.col2im(v0, [2, 2])", "v1 shares", 96, 48, LARGER),
+        ("v1 = torch.sin(v0)", "v1 shares", 96, 48, {}),
+        ("v0.index_fill_(0, i, 1)", "error", "setStorage: sizes [1], strides [0]", "index 0 is out of bounds", INSIDE),
+        ("v0.index_fill_(0, i, 1)", "error", "index 0 is out of bounds", "something else", {}),
+    ],
+)
+def test_what_follows_from_the_build_is_told_from_differences(
+    line: str, name: str, wanted: Any, got: Any, reasons: dict[str, Any]
+) -> None:
+    field = {"v1": "grad_fn", "v1 shares": "nbytes", "error": "text"}[name]
+    kind = {"v1": "tensor", "v1 shares": "memory", "error": "error"}[name]
+    notes_of = [[[], [(name, {"kind": kind, field: value})]] for value in (wanted, got)]
+    difference = Difference(field, 1, name, wanted, got)
+    assert reason_for(["v0 = torch.ones(3)", line], difference, *notes_of) == next(iter(reasons), "")
 
 
 def test_a_polynomial_of_nan_is_noise_where_nothing_else_differs() -> None:

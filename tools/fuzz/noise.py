@@ -12,7 +12,7 @@ from .comparison import Difference, close
 from .machine import Notes
 from .sights import Sight, elements_of
 
-__all__ = ["HANGS_ON_ROUNDING", "LIMIT", "NOISE", "OF_SIZES", "Doubt", "reason_for"]
+__all__ = ["HANGS_ON_ROUNDING", "LIMIT", "NOISE", "OF_BUILDS", "OF_SIZES", "Doubt", "reason_for"]
 
 #: The reason of `rounding.Rounding`, which asks PyTorch once more.
 HANGS_ON_ROUNDING = "PyTorch, too, answers otherwise where numbers are rounded otherwise"
@@ -29,6 +29,15 @@ _STRIDELESS = re.compile(
 _STATISTICS = re.compile(r"\b(?:batch_norm|native_batch_norm|instance_norm|_native_batch_norm_legit)\((.*)\)")
 #: What the memory of a tensor that is resized while it is read comes to.
 _RESIZED = frozenset(("elements", "shape", "accepts", "raises", "shares", "requires_grad"))
+_RESIZED = frozenset(("elements", "shape", "accepts", "raises", "shares"))
+#: Nodes of libraries that PyTorch's build hands whole calls to.
+_OF_LIBRARIES = re.compile(r"Mkldnn\w+|ScaledDotProductFlashAttentionForCpu\w+")
+#: Operators of PyTorch's that make their results in larger memory, which these keep.
+_LEAVING_MEMORY = re.compile(r"\b(col2im|lstsq|embedding_bag)\(")
+#: What PyTorch says of places in its sources, and of views that it makes on the way.
+_INTERNAL = re.compile(
+    r"INTERNAL ASSERT FAILED|^setStorage: sizes|^TensorAccessor expected|Could this error message be"
+)
 #: What makes elements of fewer digits, and the dtype whose tolerance they have then.
 _COARSE = (
     (re.compile(r"float8|complex32|chalf"), "float8"),
@@ -291,6 +300,24 @@ def is_of_single_precision(doubt: Doubt) -> bool:
     )
 
 
+def is_of_a_library(doubt: Doubt) -> bool:
+    """PyTorch's CPU hands recurrent layers to oneDNN and attention to a fused kernel, and names their nodes so."""
+    return any(_OF_LIBRARIES.fullmatch(sight["grad_fn"] or "") for sight, _ in doubt.pairs())
+
+
+def leaves_memory(doubt: Doubt) -> bool:
+    """The larger memory that a result was made in is of no use to it; to make it so would cost that memory."""
+    name = doubt.difference.name.removesuffix(" shares")
+    made = [re.match(rf"(?:with [^:]*: )?{name} = (\w+)\[", line) for line in doubt.lines]
+    names = [name, *(found[1] for found in made if found)]
+    return any(_LEAVING_MEMORY.search(line) and re.search(rf"\b({'|'.join(names)}) = ", line) for line in doubt.lines)
+
+
+def is_internal(doubt: Doubt) -> bool:
+    """Both refuse a line, PyTorch by an assertion that is not written for its callers."""
+    return doubt.refused(_INTERNAL.pattern)
+
+
 #: Reason -> what holds where it applies. All but those of `OF_SIZES` are about elements alone.
 NOISE: dict[str, Callable[[Doubt], bool]] = {
     "written to an inference tensor before PyTorch refuses it": writes_what_it_may_not,
@@ -323,11 +350,22 @@ OF_SIZES: dict[str, Callable[[Doubt], bool]] = {
 }
 
 
+#: Field -> the same for differences of names, words and sizes of memory, which follow from how PyTorch was built.
+OF_BUILDS: dict[str, dict[str, Callable[[Doubt], bool]]] = {
+    "grad_fn": {"named after a library of PyTorch's build": is_of_a_library},
+    "nbytes": {"made in larger memory": leaves_memory},
+    "text": {"refused by an assertion inside of PyTorch": is_internal},
+    "type": {"refused by an assertion inside of PyTorch": is_internal},
+}
+
+
 def reason_for(lines: list[str], difference: Difference, wanted: list[Notes], got: list[Notes] | None) -> str:
     """Why a difference means nothing; an empty text where it means something."""
-    if difference.field not in _RESIZED or got is None:
+    if difference.field not in _RESIZED and difference.field not in OF_BUILDS or got is None:
         return ""
     number = difference.line
     doubt = Doubt(difference, lines[: number + 1], dict(wanted[number]), dict(got[number]), wanted[:number], wanted)
     predicates = OF_SIZES | NOISE if difference.field == "elements" else OF_SIZES
+    doubt = Doubt(difference, lines[: number + 1], dict(wanted[number]), dict(got[number]), wanted[:number])
+    predicates = OF_SIZES | NOISE if difference.field == "elements" else OF_BUILDS.get(difference.field, OF_SIZES)
     return next((reason for reason, holds in predicates.items() if holds(doubt)), "")

@@ -58,7 +58,8 @@ def at(*values: int) -> Any:
         (lambda: X.gather(1, at(3, 3).reshape(2, 1)), RuntimeError, "index 3 is out of bounds for dimension 1"),
         (lambda: X.scatter(0, at(-1).reshape(1, 1), 1.0), RuntimeError, "index -1 is out of bounds for dimension 0"),
         (lambda: X.index_select(0, at(2)), IndexError, "^index out of range in self$"),
-        (lambda: X.index_add(0, at(-1), X[:1]), IndexError, "^index out of range in self$"),
+        (lambda: X.index_add(0, at(-1), X[:1]), RuntimeError, "^index -1 is out of bounds for dimension 0 with"),
+        (lambda: X.index_add(0, at(-1), X[:1], alpha=2), IndexError, "^index out of range in self$"),
         (
             lambda: X.index_copy(0, at(2), X[:1]),
             IndexError,

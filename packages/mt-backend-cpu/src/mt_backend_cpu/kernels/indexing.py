@@ -382,9 +382,7 @@ def _slices(
     size = target.shape[dim]
     if target.size and not within(index, size):
         if refuse is None:
-            if self.ndim < 2:
-                refuse_selected()
-            refuse = refuse_picked
+            refuse_selected()
         refuse(_first(index, 0, size), dim, size)
     return target, (*(_ALL,) * dim, index.reshape(-1))
 
@@ -405,9 +403,14 @@ def _summed_in_steps(self: np.ndarray, dim: int, index: np.ndarray, alpha: Any) 
     return not outermost or alpha != 1 or index.dtype != np.int64
 
 
+def _refusal(self: np.ndarray, dim: int, index: np.ndarray, alpha: Any) -> Callable[[int, int, int], NoReturn] | None:
+    """What refuses an index of `index_add`: scatter_add, where PyTorch hands over to it."""
+    return None if _summed_in_steps(self, dim, index, alpha) else refuse_picked
+
+
 def _add_half(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: Any) -> None:
     """index_add_ of half types, where self is not empty and the indices are within it."""
-    target, where = _slices(self, dim, index)
+    target, where = _slices(self, dim, index, _refusal(self, dim, index, alpha))
     if not _summed_in_steps(self, dim, index, alpha):
         _sum_at(target, where, source)
     elif alpha == 1:
@@ -432,7 +435,7 @@ def index_add_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
     if _wide(self.dtype) is not None:
         _add_half(self, dim, index, source, alpha)
         return self
-    target, where = _slices(self, dim, index)
+    target, where = _slices(self, dim, index, _refusal(self, dim, index, alpha))
     _add_at(target, where, source if alpha == 1 else source * cast(np.asarray(alpha), source.dtype))
     return self
 
