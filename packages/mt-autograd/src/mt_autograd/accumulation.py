@@ -198,7 +198,8 @@ def _first_sparse_gradient(grad: Tensor, unshared: bool) -> Tensor:
 
 
 def _has_layout_of(grad: Tensor, variable: Tensor) -> bool:
-    if not (grad._keys | variable._keys) & STRIDED and grad._array.strides == variable._array.strides:
+    plain = not (grad._keys | variable._keys) & STRIDED and grad._array.size
+    if plain and grad._array.strides == variable._array.strides:
         return True
     if not is_dense(variable):
         return grad.is_contiguous()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -310,22 +310,50 @@ def lstm_data(
 # Cells
 
 
-def _check_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, gates: int, position: int) -> None:
-    batch, width = input._array.shape
-    rows, size = hx._array.shape
-    if width != w_ih._array.shape[1]:
-        raise RuntimeError(f"input has inconsistent input_size: got {width} expected {w_ih._array.shape[1]}")
+def _check_cell(input: Any, hx: Sequence[Any], w_ih: Any, w_hh: Any, gates: int) -> None:
+    """Refuse sizes that do not fit, in PyTorch's order: it asks each for a dimension that it may not have."""
+    if gates == 1:
+        _check_rows(w_ih, gates, w_hh.size(1))
+    elif gates == 4:
+        w_hh.size(1)
+    _check_input(input, w_ih)
+    hidden = w_hh.size(1)
+    if gates == 4:
+        _check_rows(w_ih, gates, hidden)
+    _check_hidden(input, hx[0], hidden, 0)
+    for state in hx[1:]:
+        _check_hidden(input, state, w_hh.size(0) // gates, 1)
+    if gates == 3:
+        _check_rows(w_ih, gates, hidden)
+
+
+def _check_rows(w_ih: Any, gates: int, hidden: int) -> None:
+    if w_ih.size(0) != gates * hidden:
+        raise RuntimeError(
+            f"weight_ih first dim must be {gates} * hidden_size = {gates * hidden}, but got {w_ih.size(0)}"
+        )
+
+
+def _check_input(input: Any, w_ih: Any) -> None:
+    wanted, width = w_ih.size(1), input.size(1)
+    if width != wanted:
+        raise RuntimeError(f"input has inconsistent input_size: got {width} expected {wanted}")
+
+
+def _check_hidden(input: Any, state: Any, expected: int, position: int) -> None:
+    batch, rows = input.size(0), state.size(0)
     if batch != rows:
         raise RuntimeError(f"Input batch size {batch} doesn't match hidden{position} batch size {rows}")
-    expected = w_hh._array.shape[0] // gates if position else w_hh._array.shape[1]
-    if size != expected:
-        raise RuntimeError(f"hidden{position} has inconsistent hidden_size: got {size}, expected {expected}")
+    if state.size(1) != expected:
+        raise RuntimeError(
+            f"hidden{position} has inconsistent hidden_size: got {state.size(1)}, expected {expected}"
+        )
 
 
 def _register_cell(name: str, step: Step, gates: int) -> None:
     @composite(name)
     def cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
-        _check_cell(input, hx, w_ih, w_hh, gates, 0)
+        _check_cell(input, (hx,), w_ih, w_hh, gates)
         return step(ops.linear(input, w_ih, b_ih), hx, w_hh, b_hh)
 
 
@@ -339,8 +367,7 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -
     """input (N, I), hx 2 (N, H), w_ih (4 H, I), w_hh (4 H, H), biases (4 H,) -> h and c (N, H)."""
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
-    _check_cell(input, hx[0], w_ih, w_hh, 4, 0)
-    _check_cell(input, hx[1], w_ih, w_hh, 4, 1)
+    _check_cell(input, hx, w_ih, w_hh, 4)
     return _lstm_in_place(ops.linear(input, w_ih, b_ih), (hx[0], hx[1]), w_hh, b_hh)
 
 
