@@ -126,7 +126,7 @@ def refused_leaf_of(overload: Overload) -> str:
 
 
 def _of_matrix_power(self: Any, n: int, out: Any) -> str:
-    return "linalg_inv_ex" if n < 0 else "matmul"
+    return "linalg_inv_ex" if n == -1 else "matmul"
 
 
 #: Operators of which the arguments tell what part refuses.

@@ -270,7 +270,7 @@ def _checked_starts(offsets: Any, count: int) -> list[int]:
     if starts and starts[0] != 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
-            f"got {starts[0]}"
+            f"got {starts[0]}\n[ {type_text(offsets)}{{}} ]"
         )
     if starts and starts[-1] > count:
         raise RuntimeError(

@@ -345,9 +345,7 @@ def _check_hidden(input: Any, state: Any, expected: int, position: int) -> None:
     if batch != rows:
         raise RuntimeError(f"Input batch size {batch} doesn't match hidden{position} batch size {rows}")
     if state.size(1) != expected:
-        raise RuntimeError(
-            f"hidden{position} has inconsistent hidden_size: got {state.size(1)}, expected {expected}"
-        )
+        raise RuntimeError(f"hidden{position} has inconsistent hidden_size: got {state.size(1)}, expected {expected}")
 
 
 def _register_cell(name: str, step: Step, gates: int) -> None:

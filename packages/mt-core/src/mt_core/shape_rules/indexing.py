@@ -14,6 +14,7 @@ from ..deprecation import warn_once
 from ..determinism import alert_not_deterministic
 from ..dispatch.memory import check_no_overlap, check_no_partial_overlap
 from ..dispatch.registry import register_shape_rule as shape_rule
+from ..dispatch.writing import check_shape
 from ..errors import NoData
 from ..hollow import has_elements
 from ..keys import STRIDED
@@ -492,6 +493,22 @@ def masked_fill_tensor(self: Any, mask: Any, value: Any) -> Spec:
     return Spec(_masked_shape(self, mask), self._dtype)
 
 
+@shape_rule("masked_fill_.Scalar")
+def masked_fill_in_place(self: Any, mask: Any, value: Any) -> Spec:
+    """self (*), mask of bool that broadcasts to it -> self's shape."""
+    _require_mask(mask, "masked_fill_")
+    check_shape(self, broadcast_shapes([self._array.shape, mask._array.shape]))  # named in this order
+    return masked_fill(self, mask, value)
+
+
+@shape_rule("masked_fill_.Tensor")
+def masked_fill_tensor_in_place(self: Any, mask: Any, value: Any) -> Spec:
+    """self (*), mask of bool that broadcasts to it, value () -> self's shape."""
+    if not value._array.ndim and mask._dtype is dtypes.bool:
+        check_shape(self, broadcast_shapes([self._array.shape, mask._array.shape]))
+    return masked_fill_tensor(self, mask, value)
+
+
 def data_dependent(name: str, *tensors: Any) -> None:
     """Refuse to give a shape that depends on elements a meta tensor does not have."""
     if any(t.is_meta for t in tensors):
@@ -525,6 +542,14 @@ def masked_scatter(self: Any, mask: Any, source: Any) -> Spec:
             f"{dtypes.scalar_type_name(self._dtype)} and {dtypes.scalar_type_name(source._dtype)}"
         )
     return Spec(_masked_shape(self, mask), self._dtype)
+
+
+@shape_rule("masked_scatter_")
+def masked_scatter_in_place(self: Any, mask: Any, source: Any) -> Spec:
+    """self (*), mask of bool that expands to it, source -> self's shape."""
+    if mask._dtype is dtypes.bool and source._dtype is self._dtype:
+        mask.expand(tuple(self._array.shape))
+    return masked_scatter(self, mask, source)
 
 
 @shape_rule("take")
