@@ -29,7 +29,6 @@ _STRIDELESS = re.compile(
 _STATISTICS = re.compile(r"\b(?:batch_norm|native_batch_norm|instance_norm|_native_batch_norm_legit)\((.*)\)")
 #: What the memory of a tensor that is resized while it is read comes to.
 _RESIZED = frozenset(("elements", "shape", "accepts", "raises", "shares", "requires_grad"))
-_RESIZED = frozenset(("elements", "shape", "accepts", "raises", "shares"))
 #: Nodes of libraries that PyTorch's build hands whole calls to.
 _OF_LIBRARIES = re.compile(r"Mkldnn\w+|ScaledDotProductFlashAttentionForCpu\w+")
 #: Operators of PyTorch's that make their results in larger memory, which these keep.
@@ -365,7 +364,5 @@ def reason_for(lines: list[str], difference: Difference, wanted: list[Notes], go
         return ""
     number = difference.line
     doubt = Doubt(difference, lines[: number + 1], dict(wanted[number]), dict(got[number]), wanted[:number], wanted)
-    predicates = OF_SIZES | NOISE if difference.field == "elements" else OF_SIZES
-    doubt = Doubt(difference, lines[: number + 1], dict(wanted[number]), dict(got[number]), wanted[:number])
     predicates = OF_SIZES | NOISE if difference.field == "elements" else OF_BUILDS.get(difference.field, OF_SIZES)
     return next((reason for reason, holds in predicates.items() if holds(doubt)), "")
