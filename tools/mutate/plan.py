@@ -37,7 +37,7 @@ TESTS = {
 PROGRAMS = ["packages/mindtorch/tests", "tests-integration", "packages/mt-nn/tests"]
 FAMILIES = (
     "creation elementwise comparison reduction view indexing matmul linalg conv pool norm activation loss sort random "
-    "fft special attention recurrent foreach"
+    "fft special attention recurrent foreach quantized fake_quantized"
 ).split()
 #: How many in a hundred operators look at faults of no family.
 SPREAD = 12

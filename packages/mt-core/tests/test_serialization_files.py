@@ -76,7 +76,7 @@ def test_files_name_pytorchs_classes():
 
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("quantized.pt", "quantized"), ("nested.pt", "nested")],
+    [("nested.pt", "nested")],
 )
 def test_what_is_not_supported_says_so(name, what):
     with pytest.raises(NotImplementedError, match=f"{what}.*convert it with PyTorch"):
@@ -89,6 +89,14 @@ def test_sparse_tensors_are_read_and_written():
     save(found, buffer)
     buffer.seek(0)
     assert repr(load(buffer)) == repr(found) and "layout=torch.sparse_coo" in repr(found)
+
+
+def test_quantized_tensors_are_read_and_written():
+    found = load(FILES / "quantized.pt")
+    buffer = io.BytesIO()
+    save(found, buffer)
+    buffer.seek(0)
+    assert repr(load(buffer)) == repr(found) and "quantization_scheme=torch.per_tensor_affine" in repr(found)
 
 
 def test_compressed_file_cannot_be_mapped():

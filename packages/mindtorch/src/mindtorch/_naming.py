@@ -36,6 +36,7 @@ _MODULES = {
     "mt_core.construct": "torch",
     "mt_core.dtypes": "torch",
     "mt_core.formats": "torch",
+    "mt_core.quantized.tensors": "torch",
     "mt_core.interop": "torch",
     "mt_core.serialization.loading": "torch.serialization",
     "mt_core.serialization.saving": "torch.serialization",

@@ -40,6 +40,11 @@ def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
         if target == np.uint32:
             return run_quietly(_to_uint32, array)
         return run_quietly(_wrapped, array, source if source.char in "fd" else np.dtype(np.float32), target)
+    if target.type is np.void and target.names is None:
+        raise RuntimeError(
+            "empty_strided not supported on quantized tensors yet see https://github.com/pytorch/pytorch/issues/74540: "
+            "numbers become quantized tensors by quantize_per_tensor"
+        )
     if target in _SATURATING:
         return run_quietly(np.asarray(saturated(array, target)).astype, target)
     if kind == "f" and wanted in "fc" and target.itemsize > source.itemsize:

@@ -34,6 +34,12 @@ from .functional_linalg import lu as lu
 from .functional_linalg import norm as norm
 from .functional_linalg import pca_lowrank as pca_lowrank
 from .functional_linalg import svd_lowrank as svd_lowrank
+from .quantized.tensors import per_channel_affine as per_channel_affine
+from .quantized.tensors import per_channel_affine_float_qparams as per_channel_affine_float_qparams
+from .quantized.tensors import per_channel_symmetric as per_channel_symmetric
+from .quantized.tensors import per_tensor_affine as per_tensor_affine
+from .quantized.tensors import per_tensor_symmetric as per_tensor_symmetric
+from .quantized.tensors import qscheme as qscheme
 from .random import Generator as Generator
 from .random import default_generator as default_generator
 from .random import manual_seed as manual_seed

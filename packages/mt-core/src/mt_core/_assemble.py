@@ -29,6 +29,7 @@ from .keys import (
     OF_TRANSFORM,
     PIPELINE,
     PYTHON,
+    QUANTIZED,
     SPARSE,
     TORCH_FUNCTION,
     TRANSFORMED,
@@ -37,6 +38,7 @@ from .layers.lazy_bits import LAYERS
 from .overrides import default_torch_function
 from .overriding import MEMBERS, PLAIN, FunctionLayer, disabled_torch_dispatch, register_member
 from .pickling import reduce_layout, reduce_typed_storage, reduce_untyped_storage
+from .quantized.layer import LAYER as _QUANTIZED
 from .size import Size
 from .sparse.layer import LAYER as _SPARSE
 from .storage import UntypedStorage
@@ -172,6 +174,7 @@ register_layer(OF_TRANSFORM, EscapedLayer())
 register_layer(TRANSFORMED, TransformedLayer())
 register_layer(FUNCTIONALIZE, _FUNCTIONALIZATION)
 register_layer(SPARSE, _SPARSE)
+register_layer(QUANTIZED, _QUANTIZED)
 process_hook.install()
 
 from . import asked_members, dispatched_members, subclasses  # noqa: E402 - it keeps what the members attached above do

@@ -9,7 +9,7 @@ import numpy as np
 from . import dtypes
 from .autograd_state import is_grad_enabled
 from .block import mark_exported
-from .keys import AUTOGRAD, CONJUGATE, CPU, NEGATIVE, PIPELINE, SPARSE
+from .keys import AUTOGRAD, CONJUGATE, CPU, NEGATIVE, PIPELINE, QUANTIZED, SPARSE
 from .meta_array import HollowArray
 
 __all__ = ["exported", "host_array", "resolved"]
@@ -45,6 +45,8 @@ def exported(tensor: Any) -> np.ndarray:
             f"can't convert {'Sparse' if tensor.is_sparse else 'SparseCsr'} layout tensor to numpy. Use "
             "Tensor.to_dense() first."
         )
+    if tensor._keys & QUANTIZED:
+        raise TypeError(f"Got unsupported ScalarType {dtypes.scalar_type_name(tensor._dtype)}")
     if isinstance(tensor._array, HollowArray):
         return exported(tensor._array.elements_for("memory"))
     for bit, name in ((CONJUGATE, "conj"), (NEGATIVE, "neg")):

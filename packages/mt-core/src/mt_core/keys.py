@@ -36,36 +36,38 @@ PRIVATE = 1 << 8
 META = 1 << 9
 #: Tensors of a sparse layout (`mt_core.sparse`): they stand for indices and values, which are ordinary tensors.
 SPARSE = 1 << 10
+#: Quantized tensors (`mt_core.quantized`): they stand for integers, and say what number each of these is.
+QUANTIZED = 1 << 11
 #: Subclasses with a ``__torch_dispatch__``; a thread includes it while a `TorchDispatchMode` is on.
-PYTHON = 1 << 11
+PYTHON = 1 << 12
 #: Wrappers that a level of ``torch.func.grad`` or ``jvp`` puts around tensors: below its own recording, their insides
 #: go on to the next level outwards.
-TRANSFORMED = 1 << 12
-FUNCTIONALIZE = 1 << 13
-NEGATIVE = 1 << 14
-CONJUGATE = 1 << 15
-ADINPLACE_OR_VIEW = 1 << 16
+TRANSFORMED = 1 << 13
+FUNCTIONALIZE = 1 << 14
+NEGATIVE = 1 << 15
+CONJUGATE = 1 << 16
+ADINPLACE_OR_VIEW = 1 << 17
 #: One bit serves every device: what differs per device is the backend bit below, and the layer is built per key set.
-AUTOGRAD = 1 << 17
+AUTOGRAD = 1 << 18
 #: Tensors with a tangent (forward mode): above autograd, so that tangents can be differentiated by backward.
-FORWARD_GRAD = 1 << 18
-TRACING = 1 << 19
-AUTOCAST = 1 << 20
+FORWARD_GRAD = 1 << 19
+TRACING = 1 << 20
+AUTOCAST = 1 << 21
 #: Tensors that a level of a transform made. A level takes the calls that it sees before they come by here: what does
 #: has outlived its level.
-OF_TRANSFORM = 1 << 21
+OF_TRANSFORM = 1 << 22
 #: Tensors whose value or memory waits in a queue (`mt_core.pipeline`); a thread includes it while it puts calls off.
-PIPELINE = 1 << 22
+PIPELINE = 1 << 23
 #: A thread includes it while it is inside of transforms of ``torch.func``: the innermost of them sees the call first.
-FUNCTION_TRANSFORM = 1 << 23
-TORCH_FUNCTION = 1 << 24
+FUNCTION_TRANSFORM = 1 << 24
+TORCH_FUNCTION = 1 << 25
 #: No layer of its own: a thread includes it while packing hooks or anomaly mode are on, and autograd builds closures
 #: for it.
-INSTRUMENTED = 1 << 25
+INSTRUMENTED = 1 << 26
 
 #: Tensors with one of these have no memory: whoever serves the key carries the call out on others that have. Of those
 #: with `PYTHON`, some have; those with `PIPELINE` will have it.
-HOLLOW = TRANSFORMED | OF_TRANSFORM | FUNCTIONALIZE | PIPELINE | SPARSE
+HOLLOW = TRANSFORMED | OF_TRANSFORM | FUNCTIONALIZE | PIPELINE | SPARSE | QUANTIZED
 #: Keys that dispatch passes over without a layer; any other key without one is an error.
 TRANSPARENT = INSTRUMENTED
 
@@ -74,7 +76,7 @@ BACKENDS = (CPU, CUDA, NPU, PRIVATE, META)
 #: Bits of a tensor that say how it is stored; what a new output inherits is decided by the executor, not by these.
 FLAGS = STRIDED | INFERENCE | NO_GRAD_VIEW | MULTI_VIEW | OTHER_INDEX
 #: Key sets take this many bits; interned modes (`mt_core.state`) lie above.
-WIDTH = 26
+WIDTH = 27
 #: Interned modes take at most this many bits.
 MODE_WIDTH = 24
 #: From here on, one bit for each third-party device type in use.

@@ -17,7 +17,7 @@ import numpy as np
 from . import dtypes
 from .dtypes import dtype as DType
 from .host import host_array
-from .keys import FORWARD_GRAD, HOLLOW, PYTHON, SPARSE
+from .keys import FORWARD_GRAD, HOLLOW, PYTHON, QUANTIZED, SPARSE
 from .python_dispatch import dispatches
 from .tensor import Tensor
 
@@ -313,6 +313,10 @@ def tensor_repr(tensor: Tensor, contents: str | None = None) -> str:
     """
     if tensor._keys & SPARSE:
         return _sparse_repr(tensor)
+    if tensor._keys & QUANTIZED:
+        from .printing_quantized import quantized_text  # lazy: few programs print quantized tensors
+
+        return quantized_text(tensor, _part_text, _with_suffixes)
     if tensor._keys & HOLLOW and (stands := tensor._array.text()) is not None:
         return stands
     plain = type(tensor) is Tensor or type(tensor).__name__ == "Parameter"

@@ -39,6 +39,7 @@ from .keys import (
     NEGATIVE,
     OF_TRANSFORM,
     PIPELINE,
+    QUANTIZED,
     SPARSE,
     STRIDED,
 )
@@ -273,7 +274,12 @@ class Tensor(_Members):
         return self._keys & META != 0
 
     # PyTorch can be asked for kinds of tensors that do not exist here.
-    is_quantized, is_mkldnn, is_nested = (property(lambda self: False) for _ in range(3))
+    is_mkldnn, is_nested = (property(lambda self: False) for _ in range(2))
+
+    @property
+    def is_quantized(self) -> bool:
+        """Whether the elements are integers that stand for numbers."""
+        return self._keys & QUANTIZED != 0
 
     @property
     def is_sparse(self) -> bool:

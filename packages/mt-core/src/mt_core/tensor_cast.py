@@ -20,7 +20,7 @@ from .dtypes import dtype, scalar_type_name
 from .errors import no_kernel
 from .formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided
 from .hollow import within_reach
-from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, HOLLOW, INFERENCE, OF_TRANSFORM, SPARSE, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, HOLLOW, INFERENCE, OF_TRANSFORM, QUANTIZED, SPARSE, STRIDED
 from .layout import channels_last_strides, suggested_format
 from .meta_array import contiguous_strides
 from .overriding import handed_over, must_ask
@@ -84,6 +84,8 @@ class CastMembers:
             where = "" if self.device.type == "cpu" else f"{self.device.type}."
             if self._keys & SPARSE:
                 where += "sparse." if self.is_sparse else "sparse_csr."
+            if self._keys & QUANTIZED:
+                where += "quantized."
             return f"torch.{where}{scalar_type_name(self._dtype)}Tensor"
         d, place = _dtype_of_type(dtype)
         if place is None:

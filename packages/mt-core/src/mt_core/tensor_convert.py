@@ -23,10 +23,12 @@ from .keys import (
     META,
     NEGATIVE,
     OTHER_INDEX,
+    QUANTIZED,
     SPARSE,
     STRIDED,
 )
 from .meta_array import HollowArray
+from .quantized.tensors import quantized
 from .subclasses import slots_of
 from .tensor import Tensor, new_tensor
 
@@ -88,6 +90,8 @@ class ConversionMembers:
         if self._keys & _AS_STORED == CPU and self._dtype.native:
             return self._array.tolist()
         if self._keys & HOLLOW:
+            if self._keys & QUANTIZED:
+                raise RuntimeError("load_scalar: invalid type")
             return self._array.elements_for("memory").tolist()
         if self._dtype.native:
             return host_array(self).tolist()
@@ -267,7 +271,7 @@ class ConversionMembers:
         """The bytes this tensor lies on; one object per block of memory."""
         from .storage import untyped_storage_of  # lazy: few programs name a storage
 
-        return untyped_storage_of(self)
+        return untyped_storage_of(self._array.integers if self._keys & QUANTIZED else self)
 
     @property
     def _cdata(self: Any) -> int:
@@ -285,6 +289,8 @@ class ConversionMembers:
 
 def copied_leaf(self: Any, memo: dict[int, Any]) -> Any:
     """The deep copy of a leaf: its storage is copied once for all tensors on it."""
+    if self._keys & QUANTIZED:
+        return quantized(copied_leaf(self._array.integers, memo), self._array.quantizer)
     if self._keys & SPARSE:
         return _copied_sparse(self, memo)
     block = block_of(self)

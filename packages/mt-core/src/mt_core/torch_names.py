@@ -68,7 +68,7 @@ _own_of: dict[Name, Name] = {
     },
     **{("torch", f"{name}Storage"): ("mt_core.typed_storage", f"{name}Storage") for name in _STORAGES},
     **{("torch._utils", name): ("mt_core.serialization.rebuild", name) for name in _REBUILDERS},
-    **{("torch", name): ("mt_core.serialization.rebuild", name) for name in _QUANTIZATION_SCHEMES},
+    **{("torch", name): ("mt_core.quantized.tensors", name) for name in _QUANTIZATION_SCHEMES},
     **{
         ("torch.autograd.grad_mode", name): ("mt_core.autograd_state", name)
         for name in ("enable_grad", "inference_mode", "no_grad", "set_grad_enabled")

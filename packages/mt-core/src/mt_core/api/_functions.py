@@ -39,6 +39,7 @@ __all__ = [
     '_block_diag',
     '_bounded_log',
     '_cdist_forward',
+    '_choose_qparams_per_tensor',
     '_chunk_cat',
     '_coalesce',
     '_conj',
@@ -49,6 +50,10 @@ __all__ = [
     '_dirichlet_grad',
     '_embedding_bag',
     '_embedding_bag_forward_only',
+    '_empty_affine_quantized',
+    '_fake_quantize_learnable_per_channel_affine',
+    '_fake_quantize_learnable_per_tensor_affine',
+    '_fake_quantize_per_tensor_affine_cachemask_tensor_qparams',
     '_fft_c2c',
     '_fft_c2r',
     '_fft_r2c',
@@ -164,6 +169,8 @@ __all__ = [
     '_lstm_gates',
     '_lstm_gates_backward',
     '_lu_with_info',
+    '_make_per_channel_quantized_tensor',
+    '_make_per_tensor_quantized_tensor',
     '_masked_softmax',
     '_masked_softmax_backward',
     '_native_batch_norm_legit',
@@ -382,6 +389,7 @@ __all__ = [
     'cumulative_trapezoid',
     'deg2rad',
     'deg2rad_',
+    'dequantize',
     'det',
     'detach',
     'detach_copy',
@@ -429,6 +437,10 @@ __all__ = [
     'expm1_',
     'exponential',
     'eye',
+    'fake_quantize_per_channel_affine',
+    'fake_quantize_per_channel_affine_cachemask',
+    'fake_quantize_per_tensor_affine',
+    'fake_quantize_per_tensor_affine_cachemask',
     'feature_alpha_dropout',
     'feature_alpha_dropout_',
     'feature_dropout',
@@ -540,6 +552,7 @@ __all__ = [
     'index_select',
     'inner',
     'instance_norm',
+    'int_repr',
     'inverse',
     'isclose',
     'isfinite',
@@ -739,8 +752,16 @@ __all__ = [
     'prelu',
     'prod',
     'put',
+    'q_per_channel_axis',
+    'q_per_channel_scales',
+    'q_per_channel_zero_points',
+    'q_scale',
+    'q_zero_point',
     'qr',
     'quantile',
+    'quantize_per_channel',
+    'quantize_per_tensor',
+    'quantize_per_tensor_dynamic',
     'rad2deg',
     'rad2deg_',
     'rand',
@@ -1025,6 +1046,8 @@ _aten_bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
 _aten_bounded_log_kernels = overload('_bounded_log', 'loss').cache
 _aten_cdist_forward_packet = packet('_cdist_forward', 'norm', ('_cdist_forward',))
 _aten_cdist_forward_kernels = overload('_cdist_forward', 'norm').cache
+_aten_choose_qparams_per_tensor_packet = packet('_choose_qparams_per_tensor', 'quantized', ('_choose_qparams_per_tensor',))
+_aten_choose_qparams_per_tensor_kernels = overload('_choose_qparams_per_tensor', 'quantized').cache
 _aten_chunk_cat_packet = packet('_chunk_cat', 'view', ('_chunk_cat',))
 _aten_chunk_cat_kernels = overload('_chunk_cat', 'view').cache
 _aten_chunk_cat_out_kernels = overload('_chunk_cat.out', 'view').cache
@@ -1053,6 +1076,14 @@ _aten_embedding_bag_packet = packet('_embedding_bag', 'indexing', ('_embedding_b
 _aten_embedding_bag_kernels = overload('_embedding_bag', 'indexing').cache
 _aten_embedding_bag_forward_only_packet = packet('_embedding_bag_forward_only', 'indexing', ('_embedding_bag_forward_only',))
 _aten_embedding_bag_forward_only_kernels = overload('_embedding_bag_forward_only', 'indexing').cache
+_aten_empty_affine_quantized_packet = packet('_empty_affine_quantized', 'quantized', ('_empty_affine_quantized',))
+_aten_empty_affine_quantized_kernels = overload('_empty_affine_quantized', 'quantized').cache
+_aten_fake_quantize_learnable_per_channel_affine_packet = packet('_fake_quantize_learnable_per_channel_affine', 'fake_quantized', ('_fake_quantize_learnable_per_channel_affine',))
+_aten_fake_quantize_learnable_per_channel_affine_kernels = overload('_fake_quantize_learnable_per_channel_affine', 'fake_quantized').cache
+_aten_fake_quantize_learnable_per_tensor_affine_packet = packet('_fake_quantize_learnable_per_tensor_affine', 'fake_quantized', ('_fake_quantize_learnable_per_tensor_affine',))
+_aten_fake_quantize_learnable_per_tensor_affine_kernels = overload('_fake_quantize_learnable_per_tensor_affine', 'fake_quantized').cache
+_aten_fake_quantize_per_tensor_affine_cachemask_tensor_qparams_packet = packet('_fake_quantize_per_tensor_affine_cachemask_tensor_qparams', 'fake_quantized', ('_fake_quantize_per_tensor_affine_cachemask_tensor_qparams',))
+_aten_fake_quantize_per_tensor_affine_cachemask_tensor_qparams_kernels = overload('_fake_quantize_per_tensor_affine_cachemask_tensor_qparams', 'fake_quantized').cache
 _aten_fft_c2c_packet = packet('_fft_c2c', 'fft', ('_fft_c2c',))
 _aten_fft_c2c_kernels = overload('_fft_c2c', 'fft').cache
 _aten_fft_c2r_packet = packet('_fft_c2r', 'fft', ('_fft_c2r',))
@@ -1262,6 +1293,10 @@ _aten_lstm_gates_backward_packet = packet('_lstm_gates_backward', 'recurrent', (
 _aten_lstm_gates_backward_kernels = overload('_lstm_gates_backward', 'recurrent').cache
 _aten_lu_with_info_packet = packet('_lu_with_info', 'linalg', ('_lu_with_info',))
 _aten_lu_with_info_kernels = overload('_lu_with_info', 'linalg').cache
+_aten_make_per_channel_quantized_tensor_packet = packet('_make_per_channel_quantized_tensor', 'quantized', ('_make_per_channel_quantized_tensor',))
+_aten_make_per_channel_quantized_tensor_kernels = overload('_make_per_channel_quantized_tensor', 'quantized').cache
+_aten_make_per_tensor_quantized_tensor_packet = packet('_make_per_tensor_quantized_tensor', 'quantized', ('_make_per_tensor_quantized_tensor',))
+_aten_make_per_tensor_quantized_tensor_kernels = overload('_make_per_tensor_quantized_tensor', 'quantized').cache
 _aten_masked_softmax_packet = packet('_masked_softmax', 'activation', ('_masked_softmax',))
 _aten_masked_softmax_kernels = overload('_masked_softmax', 'activation').cache
 _aten_masked_softmax_backward_packet = packet('_masked_softmax_backward', 'activation', ('_masked_softmax_backward',))
@@ -1869,6 +1904,9 @@ _deg2rad__packet = packet('deg2rad_', 'elementwise', ('deg2rad_',))
 _deg2rad__kernels = overload('deg2rad_', 'elementwise').cache
 _dense_dim_packet = packet('dense_dim', 'sparse', ('dense_dim',))
 _dense_dim_kernels = overload('dense_dim', 'sparse').cache
+_dequantize_packet = packet('dequantize', 'quantized', ('dequantize.tensors', 'dequantize.self'))
+_dequantize_tensors_kernels = overload('dequantize.tensors', 'quantized').cache
+_dequantize_self_kernels = overload('dequantize.self', 'quantized').cache
 _det_packet = packet('det', 'linalg', ('det',))
 _det_kernels = overload('det', 'linalg').cache
 _detach_packet = packet('detach', 'view', ('detach',))
@@ -2007,6 +2045,15 @@ _exponential__kernels = overload('exponential_', 'random').cache
 _eye_packet = packet('eye', 'creation', ('eye', 'eye.m'))
 _eye_kernels = overload('eye', 'creation').cache
 _eye_m_kernels = overload('eye.m', 'creation').cache
+_fake_quantize_per_channel_affine_packet = packet('fake_quantize_per_channel_affine', 'fake_quantized', ('fake_quantize_per_channel_affine',))
+_fake_quantize_per_channel_affine_kernels = overload('fake_quantize_per_channel_affine', 'fake_quantized').cache
+_fake_quantize_per_channel_affine_cachemask_packet = packet('fake_quantize_per_channel_affine_cachemask', 'fake_quantized', ('fake_quantize_per_channel_affine_cachemask',))
+_fake_quantize_per_channel_affine_cachemask_kernels = overload('fake_quantize_per_channel_affine_cachemask', 'fake_quantized').cache
+_fake_quantize_per_tensor_affine_packet = packet('fake_quantize_per_tensor_affine', 'fake_quantized', ('fake_quantize_per_tensor_affine', 'fake_quantize_per_tensor_affine.tensor_qparams'))
+_fake_quantize_per_tensor_affine_kernels = overload('fake_quantize_per_tensor_affine', 'fake_quantized').cache
+_fake_quantize_per_tensor_affine_tensor_qparams_kernels = overload('fake_quantize_per_tensor_affine.tensor_qparams', 'fake_quantized').cache
+_fake_quantize_per_tensor_affine_cachemask_packet = packet('fake_quantize_per_tensor_affine_cachemask', 'fake_quantized', ('fake_quantize_per_tensor_affine_cachemask',))
+_fake_quantize_per_tensor_affine_cachemask_kernels = overload('fake_quantize_per_tensor_affine_cachemask', 'fake_quantized').cache
 _feature_alpha_dropout_packet = packet('feature_alpha_dropout', 'random', ('feature_alpha_dropout',))
 _feature_alpha_dropout_kernels = overload('feature_alpha_dropout', 'random').cache
 _feature_alpha_dropout__packet = packet('feature_alpha_dropout_', 'random', ('feature_alpha_dropout_',))
@@ -2338,6 +2385,8 @@ _inner_kernels = overload('inner', 'matmul').cache
 _inner_out_kernels = overload('inner.out', 'matmul').cache
 _instance_norm_packet = packet('instance_norm', 'norm', ('instance_norm',))
 _instance_norm_kernels = overload('instance_norm', 'norm').cache
+_int_repr_packet = packet('int_repr', 'quantized', ('int_repr',))
+_int_repr_kernels = overload('int_repr', 'quantized').cache
 _inverse_packet = packet('inverse', 'linalg', ('inverse',))
 _inverse_kernels = overload('inverse', 'linalg').cache
 _inverse_out_kernels = overload('inverse.out', 'linalg').cache
@@ -2953,13 +3002,33 @@ _put_packet = packet('put', 'indexing', ('put',))
 _put_kernels = overload('put', 'indexing').cache
 _put__packet = packet('put_', 'indexing', ('put_',))
 _put__kernels = overload('put_', 'indexing').cache
+_q_per_channel_axis_packet = packet('q_per_channel_axis', 'quantized', ('q_per_channel_axis',))
+_q_per_channel_axis_kernels = overload('q_per_channel_axis', 'quantized').cache
+_q_per_channel_scales_packet = packet('q_per_channel_scales', 'quantized', ('q_per_channel_scales',))
+_q_per_channel_scales_kernels = overload('q_per_channel_scales', 'quantized').cache
+_q_per_channel_zero_points_packet = packet('q_per_channel_zero_points', 'quantized', ('q_per_channel_zero_points',))
+_q_per_channel_zero_points_kernels = overload('q_per_channel_zero_points', 'quantized').cache
+_q_scale_packet = packet('q_scale', 'quantized', ('q_scale',))
+_q_scale_kernels = overload('q_scale', 'quantized').cache
+_q_zero_point_packet = packet('q_zero_point', 'quantized', ('q_zero_point',))
+_q_zero_point_kernels = overload('q_zero_point', 'quantized').cache
 _qr_packet = packet('qr', 'linalg', ('qr',))
 _qr_kernels = overload('qr', 'linalg').cache
+_qscheme_packet = packet('qscheme', 'quantized', ('qscheme',))
+_qscheme_kernels = overload('qscheme', 'quantized').cache
 _quantile_packet = packet('quantile', 'reduction', ('quantile', 'quantile.scalar'))
 _quantile_kernels = overload('quantile', 'reduction').cache
 _quantile_out_kernels = overload('quantile.out', 'reduction').cache
 _quantile_scalar_kernels = overload('quantile.scalar', 'reduction').cache
 _quantile_scalar_out_kernels = overload('quantile.scalar_out', 'reduction').cache
+_quantize_per_channel_packet = packet('quantize_per_channel', 'quantized', ('quantize_per_channel',))
+_quantize_per_channel_kernels = overload('quantize_per_channel', 'quantized').cache
+_quantize_per_tensor_packet = packet('quantize_per_tensor', 'quantized', ('quantize_per_tensor', 'quantize_per_tensor.tensor_qparams', 'quantize_per_tensor.tensors'))
+_quantize_per_tensor_kernels = overload('quantize_per_tensor', 'quantized').cache
+_quantize_per_tensor_tensor_qparams_kernels = overload('quantize_per_tensor.tensor_qparams', 'quantized').cache
+_quantize_per_tensor_tensors_kernels = overload('quantize_per_tensor.tensors', 'quantized').cache
+_quantize_per_tensor_dynamic_packet = packet('quantize_per_tensor_dynamic', 'quantized', ('quantize_per_tensor_dynamic',))
+_quantize_per_tensor_dynamic_kernels = overload('quantize_per_tensor_dynamic', 'quantized').cache
 _rad2deg_packet = packet('rad2deg', 'elementwise', ('rad2deg',))
 _rad2deg_kernels = overload('rad2deg', 'elementwise').cache
 _rad2deg_out_kernels = overload('rad2deg.out', 'elementwise').cache
@@ -4232,6 +4301,31 @@ def _cdist_forward(_x1=MISSING, _x2=MISSING, _p=MISSING, _compute_mode=MISSING, 
         ('x2', 'p', 'compute_mode'), args, kwargs,
     )
 
+def _choose_qparams_per_tensor(_input=MISSING, _reduce_range=MISSING, /, more=MISSING, reduce_range=MISSING, *args, **kwargs):
+    """_choose_qparams_per_tensor(input, reduce_range=False) -> (float, int)
+
+    The scale and zero point that hold the elements in 8 bits, or 7 with `reduce_range`."""
+    if _reduce_range is not MISSING:
+        if reduce_range is not MISSING: kwargs['reduce_range'] = reduce_range
+        reduce_range = _reduce_range
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and (reduce_range is MISSING or reduce_range.__class__ is bool)
+            ):
+                return _aten_choose_qparams_per_tensor_kernels[_input._keys | tls.mode](
+                    _input,
+                    False if reduce_range is MISSING else reduce_range,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _choose_qparams_per_tensor, _aten_choose_qparams_per_tensor_packet, (_input, _reduce_range),
+        (more, reduce_range),
+        ('reduce_range',), args, kwargs,
+    )
+
 def _chunk_cat(_tensors=MISSING, _dim=MISSING, _num_chunks=MISSING, /, more=MISSING, dim=MISSING, num_chunks=MISSING, out=MISSING, *args, **kwargs):
     """_chunk_cat(tensors, dim, num_chunks, *, out=None) -> Tensor
 
@@ -4557,6 +4651,200 @@ def _embedding_bag_forward_only(_weight=MISSING, _indices=MISSING, _offsets=MISS
         _embedding_bag_forward_only, _aten_embedding_bag_forward_only_packet, (_weight, _indices, _offsets, _scale_grad_by_freq, _mode, _sparse, _per_sample_weights, _include_last_offset, _padding_idx),
         (more, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx),
         ('indices', 'offsets', 'scale_grad_by_freq', 'mode', 'sparse', 'per_sample_weights', 'include_last_offset', 'padding_idx'), args, kwargs,
+    )
+
+def _empty_affine_quantized(_size=MISSING, /, more=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, scale=MISSING, zero_point=MISSING, memory_format=MISSING, requires_grad=MISSING, *args, **kwargs):
+    """_empty_affine_quantized(size, *, dtype=None, layout=None, device=None, pin_memory=None, scale=1.0, zero_point=0, memory_format=contiguous_format, requires_grad=False) -> Tensor
+
+    A quantized tensor whose elements are not set."""
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_size = int_tuple(_size)
+            where_ = None if device is MISSING else as_device(device)
+            if (
+                ints_of_size is not None
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (scale is MISSING or scale.__class__ is float)
+                and (zero_point is MISSING or zero_point.__class__ is int)
+                and (memory_format is MISSING or memory_format is None or memory_format.__class__ is memory_format_class)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _aten_empty_affine_quantized_kernels[(CPU if where_ is None and tls.default_device is None else factory_keys(where_)) | tls.mode](
+                    ints_of_size,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    None if pin_memory is MISSING else pin_memory,
+                    1.0 if scale is MISSING else scale,
+                    0 if zero_point is MISSING else zero_point,
+                    contiguous_format if memory_format is MISSING else memory_format,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _empty_affine_quantized, _aten_empty_affine_quantized_packet, (_size,),
+        (more, dtype, layout, device, pin_memory, scale, zero_point, memory_format, requires_grad),
+        ('dtype', 'layout', 'device', 'pin_memory', 'scale', 'zero_point', 'memory_format', 'requires_grad'), args, kwargs,
+    )
+
+def _fake_quantize_learnable_per_channel_affine(_input=MISSING, _scale=MISSING, _zero_point=MISSING, _axis=MISSING, _quant_min=MISSING, _quant_max=MISSING, _grad_factor=MISSING, /, more=MISSING, scale=MISSING, zero_point=MISSING, axis=MISSING, quant_min=MISSING, quant_max=MISSING, grad_factor=MISSING, *args, **kwargs):
+    """_fake_quantize_learnable_per_channel_affine(input, scale, zero_point, axis, quant_min, quant_max, grad_factor=1.0) -> Tensor
+
+    `fake_quantize_per_channel_affine` with gradients of scales and zero points, times grad_factor."""
+    if _scale is not MISSING:
+        if scale is not MISSING: kwargs['scale'] = scale
+        scale = _scale
+    if _zero_point is not MISSING:
+        if zero_point is not MISSING: kwargs['zero_point'] = zero_point
+        zero_point = _zero_point
+    if _axis is not MISSING:
+        if axis is not MISSING: kwargs['axis'] = axis
+        axis = _axis
+    if _quant_min is not MISSING:
+        if quant_min is not MISSING: kwargs['quant_min'] = quant_min
+        quant_min = _quant_min
+    if _quant_max is not MISSING:
+        if quant_max is not MISSING: kwargs['quant_max'] = quant_max
+        quant_max = _quant_max
+    if _grad_factor is not MISSING:
+        if grad_factor is not MISSING: kwargs['grad_factor'] = grad_factor
+        grad_factor = _grad_factor
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and scale.__class__ in TENSORS
+                and zero_point.__class__ in TENSORS
+                and axis.__class__ is int
+                and quant_min.__class__ is int
+                and quant_max.__class__ is int
+                and (grad_factor is MISSING or grad_factor.__class__ is float)
+            ):
+                return _aten_fake_quantize_learnable_per_channel_affine_kernels[
+                    _input._keys
+                    | scale._keys
+                    | zero_point._keys
+                    | tls.mode
+                ](
+                    _input,
+                    scale,
+                    zero_point,
+                    axis,
+                    quant_min,
+                    quant_max,
+                    1.0 if grad_factor is MISSING else grad_factor,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _fake_quantize_learnable_per_channel_affine, _aten_fake_quantize_learnable_per_channel_affine_packet, (_input, _scale, _zero_point, _axis, _quant_min, _quant_max, _grad_factor),
+        (more, scale, zero_point, axis, quant_min, quant_max, grad_factor),
+        ('scale', 'zero_point', 'axis', 'quant_min', 'quant_max', 'grad_factor'), args, kwargs,
+    )
+
+def _fake_quantize_learnable_per_tensor_affine(_input=MISSING, _scale=MISSING, _zero_point=MISSING, _quant_min=MISSING, _quant_max=MISSING, _grad_factor=MISSING, /, more=MISSING, scale=MISSING, zero_point=MISSING, quant_min=MISSING, quant_max=MISSING, grad_factor=MISSING, *args, **kwargs):
+    """_fake_quantize_learnable_per_tensor_affine(input, scale, zero_point, quant_min, quant_max, grad_factor=1.0) -> Tensor
+
+    `fake_quantize_per_tensor_affine` with gradients of scale and zero point (Esser et al. 2020), times grad_factor."""
+    if _scale is not MISSING:
+        if scale is not MISSING: kwargs['scale'] = scale
+        scale = _scale
+    if _zero_point is not MISSING:
+        if zero_point is not MISSING: kwargs['zero_point'] = zero_point
+        zero_point = _zero_point
+    if _quant_min is not MISSING:
+        if quant_min is not MISSING: kwargs['quant_min'] = quant_min
+        quant_min = _quant_min
+    if _quant_max is not MISSING:
+        if quant_max is not MISSING: kwargs['quant_max'] = quant_max
+        quant_max = _quant_max
+    if _grad_factor is not MISSING:
+        if grad_factor is not MISSING: kwargs['grad_factor'] = grad_factor
+        grad_factor = _grad_factor
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and scale.__class__ in TENSORS
+                and zero_point.__class__ in TENSORS
+                and quant_min.__class__ is int
+                and quant_max.__class__ is int
+                and (grad_factor is MISSING or grad_factor.__class__ is float)
+            ):
+                return _aten_fake_quantize_learnable_per_tensor_affine_kernels[
+                    _input._keys
+                    | scale._keys
+                    | zero_point._keys
+                    | tls.mode
+                ](
+                    _input,
+                    scale,
+                    zero_point,
+                    quant_min,
+                    quant_max,
+                    1.0 if grad_factor is MISSING else grad_factor,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _fake_quantize_learnable_per_tensor_affine, _aten_fake_quantize_learnable_per_tensor_affine_packet, (_input, _scale, _zero_point, _quant_min, _quant_max, _grad_factor),
+        (more, scale, zero_point, quant_min, quant_max, grad_factor),
+        ('scale', 'zero_point', 'quant_min', 'quant_max', 'grad_factor'), args, kwargs,
+    )
+
+def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(_input=MISSING, _scale=MISSING, _zero_point=MISSING, _fake_quant_enabled=MISSING, _quant_min=MISSING, _quant_max=MISSING, /, more=MISSING, scale=MISSING, zero_point=MISSING, fake_quant_enabled=MISSING, quant_min=MISSING, quant_max=MISSING, *args, **kwargs):
+    """_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(input, scale, zero_point, fake_quant_enabled, quant_min, quant_max) -> (Tensor, Tensor)
+
+    The same of numbers in tensors; where `fake_quant_enabled` is 0, `self` itself."""
+    if _scale is not MISSING:
+        if scale is not MISSING: kwargs['scale'] = scale
+        scale = _scale
+    if _zero_point is not MISSING:
+        if zero_point is not MISSING: kwargs['zero_point'] = zero_point
+        zero_point = _zero_point
+    if _fake_quant_enabled is not MISSING:
+        if fake_quant_enabled is not MISSING: kwargs['fake_quant_enabled'] = fake_quant_enabled
+        fake_quant_enabled = _fake_quant_enabled
+    if _quant_min is not MISSING:
+        if quant_min is not MISSING: kwargs['quant_min'] = quant_min
+        quant_min = _quant_min
+    if _quant_max is not MISSING:
+        if quant_max is not MISSING: kwargs['quant_max'] = quant_max
+        quant_max = _quant_max
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and scale.__class__ in TENSORS
+                and zero_point.__class__ in TENSORS
+                and fake_quant_enabled.__class__ in TENSORS
+                and quant_min.__class__ is int
+                and quant_max.__class__ is int
+            ):
+                return _aten_fake_quantize_per_tensor_affine_cachemask_tensor_qparams_kernels[
+                    _input._keys
+                    | scale._keys
+                    | zero_point._keys
+                    | fake_quant_enabled._keys
+                    | tls.mode
+                ](
+                    _input,
+                    scale,
+                    zero_point,
+                    fake_quant_enabled,
+                    quant_min,
+                    quant_max,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _fake_quantize_per_tensor_affine_cachemask_tensor_qparams, _aten_fake_quantize_per_tensor_affine_cachemask_tensor_qparams_packet, (_input, _scale, _zero_point, _fake_quant_enabled, _quant_min, _quant_max),
+        (more, scale, zero_point, fake_quant_enabled, quant_min, quant_max),
+        ('scale', 'zero_point', 'fake_quant_enabled', 'quant_min', 'quant_max'), args, kwargs,
     )
 
 def _fft_c2c(_input=MISSING, _dim=MISSING, _normalization=MISSING, _forward=MISSING, /, more=MISSING, dim=MISSING, normalization=MISSING, forward=MISSING, *args, **kwargs):
@@ -7181,6 +7469,76 @@ def _lu_with_info(_input=MISSING, _pivot=MISSING, _check_errors=MISSING, /, more
         _lu_with_info, _aten_lu_with_info_packet, (_input, _pivot, _check_errors),
         (more, pivot, check_errors),
         ('pivot', 'check_errors'), args, kwargs,
+    )
+
+def _make_per_channel_quantized_tensor(_input=MISSING, _scale=MISSING, _zero_point=MISSING, _axis=MISSING, /, more=MISSING, scale=MISSING, zero_point=MISSING, axis=MISSING, *args, **kwargs):
+    """_make_per_channel_quantized_tensor(input, scale, zero_point, axis) -> Tensor
+
+    The same, with a scale and a zero point for each index of a dimension."""
+    if _scale is not MISSING:
+        if scale is not MISSING: kwargs['scale'] = scale
+        scale = _scale
+    if _zero_point is not MISSING:
+        if zero_point is not MISSING: kwargs['zero_point'] = zero_point
+        zero_point = _zero_point
+    if _axis is not MISSING:
+        if axis is not MISSING: kwargs['axis'] = axis
+        axis = _axis
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and scale.__class__ in TENSORS
+                and zero_point.__class__ in TENSORS
+                and axis.__class__ is int
+            ):
+                return _aten_make_per_channel_quantized_tensor_kernels[
+                    _input._keys
+                    | scale._keys
+                    | zero_point._keys
+                    | tls.mode
+                ](
+                    _input,
+                    scale,
+                    zero_point,
+                    axis,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _make_per_channel_quantized_tensor, _aten_make_per_channel_quantized_tensor_packet, (_input, _scale, _zero_point, _axis),
+        (more, scale, zero_point, axis),
+        ('scale', 'zero_point', 'axis'), args, kwargs,
+    )
+
+def _make_per_tensor_quantized_tensor(_input=MISSING, _scale=MISSING, _zero_point=MISSING, /, more=MISSING, scale=MISSING, zero_point=MISSING, *args, **kwargs):
+    """_make_per_tensor_quantized_tensor(input, scale, zero_point) -> Tensor
+
+    Integers as the quantized tensor that they are the elements of."""
+    if _scale is not MISSING:
+        if scale is not MISSING: kwargs['scale'] = scale
+        scale = _scale
+    if _zero_point is not MISSING:
+        if zero_point is not MISSING: kwargs['zero_point'] = zero_point
+        zero_point = _zero_point
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and scale.__class__ is float
+                and zero_point.__class__ is int
+            ):
+                return _aten_make_per_tensor_quantized_tensor_kernels[_input._keys | tls.mode](
+                    _input,
+                    scale,
+                    zero_point,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _make_per_tensor_quantized_tensor, _aten_make_per_tensor_quantized_tensor_packet, (_input, _scale, _zero_point),
+        (more, scale, zero_point),
+        ('scale', 'zero_point'), args, kwargs,
     )
 
 def _masked_softmax(_input=MISSING, _mask=MISSING, _dim=MISSING, _mask_type=MISSING, /, more=MISSING, mask=MISSING, dim=MISSING, mask_type=MISSING, *args, **kwargs):
@@ -14752,6 +15110,26 @@ def deg2rad_(_input=MISSING, /, more=MISSING, *args, **kwargs):
         (), args, kwargs,
     )
 
+def dequantize(_tensors=MISSING, /, more=MISSING, *args, **kwargs):
+    """dequantize(tensors) -> Tensors
+    dequantize(input) -> Tensor
+
+    `dequantize` of each tensor."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_tensors = tensors_keys(_tensors)
+            if keys_of_tensors:
+                return _dequantize_tensors_kernels[keys_of_tensors | tls.mode](_tensors)
+            if _tensors.__class__ in TENSORS:
+                return _dequantize_self_kernels[_tensors._keys | tls.mode](_tensors)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        dequantize, _dequantize_packet, (_tensors,),
+        (more,),
+        (), args, kwargs,
+    )
+
 def det(_input=MISSING, /, more=MISSING, *args, **kwargs):
     """det(input) -> Tensor
 
@@ -16249,6 +16627,205 @@ def eye(_n=MISSING, _m=MISSING, /, more=MISSING, m=MISSING, dtype=MISSING, layou
         eye, _eye_packet, (_n, _m),
         (more, m, dtype, layout, device, pin_memory, out, requires_grad),
         ('m', 'dtype', 'layout', 'device', 'pin_memory', 'out', 'requires_grad'), args, kwargs,
+    )
+
+def fake_quantize_per_channel_affine(_input=MISSING, _scale=MISSING, _zero_point=MISSING, _axis=MISSING, _quant_min=MISSING, _quant_max=MISSING, /, more=MISSING, scale=MISSING, zero_point=MISSING, axis=MISSING, quant_min=MISSING, quant_max=MISSING, *args, **kwargs):
+    """fake_quantize_per_channel_affine(input, scale, zero_point, axis, quant_min, quant_max) -> Tensor
+
+    The same with a scale and a zero point for each index of a dimension."""
+    if _scale is not MISSING:
+        if scale is not MISSING: kwargs['scale'] = scale
+        scale = _scale
+    if _zero_point is not MISSING:
+        if zero_point is not MISSING: kwargs['zero_point'] = zero_point
+        zero_point = _zero_point
+    if _axis is not MISSING:
+        if axis is not MISSING: kwargs['axis'] = axis
+        axis = _axis
+    if _quant_min is not MISSING:
+        if quant_min is not MISSING: kwargs['quant_min'] = quant_min
+        quant_min = _quant_min
+    if _quant_max is not MISSING:
+        if quant_max is not MISSING: kwargs['quant_max'] = quant_max
+        quant_max = _quant_max
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and scale.__class__ in TENSORS
+                and zero_point.__class__ in TENSORS
+                and axis.__class__ is int
+                and quant_min.__class__ is int
+                and quant_max.__class__ is int
+            ):
+                return _fake_quantize_per_channel_affine_kernels[
+                    _input._keys
+                    | scale._keys
+                    | zero_point._keys
+                    | tls.mode
+                ](
+                    _input,
+                    scale,
+                    zero_point,
+                    axis,
+                    quant_min,
+                    quant_max,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        fake_quantize_per_channel_affine, _fake_quantize_per_channel_affine_packet, (_input, _scale, _zero_point, _axis, _quant_min, _quant_max),
+        (more, scale, zero_point, axis, quant_min, quant_max),
+        ('scale', 'zero_point', 'axis', 'quant_min', 'quant_max'), args, kwargs,
+    )
+
+def fake_quantize_per_channel_affine_cachemask(_input=MISSING, _scale=MISSING, _zero_point=MISSING, _axis=MISSING, _quant_min=MISSING, _quant_max=MISSING, /, more=MISSING, scale=MISSING, zero_point=MISSING, axis=MISSING, quant_min=MISSING, quant_max=MISSING, *args, **kwargs):
+    """fake_quantize_per_channel_affine_cachemask(input, scale, zero_point, axis, quant_min, quant_max) -> (Tensor, Tensor)
+
+    What `fake_quantize_per_channel_affine` records."""
+    if _scale is not MISSING:
+        if scale is not MISSING: kwargs['scale'] = scale
+        scale = _scale
+    if _zero_point is not MISSING:
+        if zero_point is not MISSING: kwargs['zero_point'] = zero_point
+        zero_point = _zero_point
+    if _axis is not MISSING:
+        if axis is not MISSING: kwargs['axis'] = axis
+        axis = _axis
+    if _quant_min is not MISSING:
+        if quant_min is not MISSING: kwargs['quant_min'] = quant_min
+        quant_min = _quant_min
+    if _quant_max is not MISSING:
+        if quant_max is not MISSING: kwargs['quant_max'] = quant_max
+        quant_max = _quant_max
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and scale.__class__ in TENSORS
+                and zero_point.__class__ in TENSORS
+                and axis.__class__ is int
+                and quant_min.__class__ is int
+                and quant_max.__class__ is int
+            ):
+                return _fake_quantize_per_channel_affine_cachemask_kernels[
+                    _input._keys
+                    | scale._keys
+                    | zero_point._keys
+                    | tls.mode
+                ](
+                    _input,
+                    scale,
+                    zero_point,
+                    axis,
+                    quant_min,
+                    quant_max,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        fake_quantize_per_channel_affine_cachemask, _fake_quantize_per_channel_affine_cachemask_packet, (_input, _scale, _zero_point, _axis, _quant_min, _quant_max),
+        (more, scale, zero_point, axis, quant_min, quant_max),
+        ('scale', 'zero_point', 'axis', 'quant_min', 'quant_max'), args, kwargs,
+    )
+
+def fake_quantize_per_tensor_affine(_input=MISSING, _scale=MISSING, _zero_point=MISSING, _quant_min=MISSING, _quant_max=MISSING, /, more=MISSING, scale=MISSING, zero_point=MISSING, quant_min=MISSING, quant_max=MISSING, *args, **kwargs):
+    """fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max) -> Tensor
+
+    The numbers that integers from quant_min to quant_max hold of `self`; the gradient passes within the range."""
+    if _scale is not MISSING:
+        if scale is not MISSING: kwargs['scale'] = scale
+        scale = _scale
+    if _zero_point is not MISSING:
+        if zero_point is not MISSING: kwargs['zero_point'] = zero_point
+        zero_point = _zero_point
+    if _quant_min is not MISSING:
+        if quant_min is not MISSING: kwargs['quant_min'] = quant_min
+        quant_min = _quant_min
+    if _quant_max is not MISSING:
+        if quant_max is not MISSING: kwargs['quant_max'] = quant_max
+        quant_max = _quant_max
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and scale.__class__ is float
+                and zero_point.__class__ is int
+                and quant_min.__class__ is int
+                and quant_max.__class__ is int
+            ):
+                return _fake_quantize_per_tensor_affine_kernels[_input._keys | tls.mode](
+                    _input,
+                    scale,
+                    zero_point,
+                    quant_min,
+                    quant_max,
+                )
+            if (
+                _input.__class__ in TENSORS
+                and scale.__class__ in TENSORS
+                and zero_point.__class__ in TENSORS
+                and quant_min.__class__ is int
+                and quant_max.__class__ is int
+            ):
+                return _fake_quantize_per_tensor_affine_tensor_qparams_kernels[
+                    _input._keys
+                    | scale._keys
+                    | zero_point._keys
+                    | tls.mode
+                ](
+                    _input,
+                    scale,
+                    zero_point,
+                    quant_min,
+                    quant_max,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        fake_quantize_per_tensor_affine, _fake_quantize_per_tensor_affine_packet, (_input, _scale, _zero_point, _quant_min, _quant_max),
+        (more, scale, zero_point, quant_min, quant_max),
+        ('scale', 'zero_point', 'quant_min', 'quant_max'), args, kwargs,
+    )
+
+def fake_quantize_per_tensor_affine_cachemask(_input=MISSING, _scale=MISSING, _zero_point=MISSING, _quant_min=MISSING, _quant_max=MISSING, /, more=MISSING, scale=MISSING, zero_point=MISSING, quant_min=MISSING, quant_max=MISSING, *args, **kwargs):
+    """fake_quantize_per_tensor_affine_cachemask(input, scale, zero_point, quant_min, quant_max) -> (Tensor, Tensor)
+
+    What `fake_quantize_per_tensor_affine` records: its result, and where `self` is within the range."""
+    if _scale is not MISSING:
+        if scale is not MISSING: kwargs['scale'] = scale
+        scale = _scale
+    if _zero_point is not MISSING:
+        if zero_point is not MISSING: kwargs['zero_point'] = zero_point
+        zero_point = _zero_point
+    if _quant_min is not MISSING:
+        if quant_min is not MISSING: kwargs['quant_min'] = quant_min
+        quant_min = _quant_min
+    if _quant_max is not MISSING:
+        if quant_max is not MISSING: kwargs['quant_max'] = quant_max
+        quant_max = _quant_max
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and scale.__class__ is float
+                and zero_point.__class__ is int
+                and quant_min.__class__ is int
+                and quant_max.__class__ is int
+            ):
+                return _fake_quantize_per_tensor_affine_cachemask_kernels[_input._keys | tls.mode](
+                    _input,
+                    scale,
+                    zero_point,
+                    quant_min,
+                    quant_max,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        fake_quantize_per_tensor_affine_cachemask, _fake_quantize_per_tensor_affine_cachemask_packet, (_input, _scale, _zero_point, _quant_min, _quant_max),
+        (more, scale, zero_point, quant_min, quant_max),
+        ('scale', 'zero_point', 'quant_min', 'quant_max'), args, kwargs,
     )
 
 def feature_alpha_dropout(_input=MISSING, _p=MISSING, _train=MISSING, /, more=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
@@ -20016,6 +20593,22 @@ def instance_norm(_input=MISSING, _weight=MISSING, _bias=MISSING, _running_mean=
         instance_norm, _instance_norm_packet, (_input, _weight, _bias, _running_mean, _running_var, _use_input_stats, _momentum, _eps, _cudnn_enabled),
         (more, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled),
         ('weight', 'bias', 'running_mean', 'running_var', 'use_input_stats', 'momentum', 'eps', 'cudnn_enabled'), args, kwargs,
+    )
+
+def int_repr(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """int_repr(input) -> Tensor
+
+    The integers of a quantized tensor: uint8, int8 or int32."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _int_repr_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        int_repr, _int_repr_packet, (_input,),
+        (more,),
+        (), args, kwargs,
     )
 
 def inverse(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
@@ -26974,6 +27567,86 @@ def put(_input=MISSING, _index=MISSING, _source=MISSING, _accumulate=MISSING, /,
         ('index', 'source', 'accumulate'), args, kwargs,
     )
 
+def q_per_channel_axis(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """q_per_channel_axis(input) -> int
+
+    The dimension that they belong to."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _q_per_channel_axis_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        q_per_channel_axis, _q_per_channel_axis_packet, (_input,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def q_per_channel_scales(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """q_per_channel_scales(input) -> Tensor
+
+    The scales (channels) of a tensor with several."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _q_per_channel_scales_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        q_per_channel_scales, _q_per_channel_scales_packet, (_input,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def q_per_channel_zero_points(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """q_per_channel_zero_points(input) -> Tensor
+
+    The zero points (channels) likewise."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _q_per_channel_zero_points_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        q_per_channel_zero_points, _q_per_channel_zero_points_packet, (_input,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def q_scale(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """q_scale(input) -> float
+
+    The scale of a tensor with one."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _q_scale_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        q_scale, _q_scale_packet, (_input,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def q_zero_point(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """q_zero_point(input) -> int
+
+    The zero point of a tensor with one."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _q_zero_point_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        q_zero_point, _q_zero_point_packet, (_input,),
+        (more,),
+        (), args, kwargs,
+    )
+
 def qr(_input=MISSING, _some=MISSING, /, more=MISSING, some=MISSING, out=MISSING, *args, **kwargs):
     """qr(input, some=True, *, out=None) -> (Tensor, Tensor)
 
@@ -27067,6 +27740,154 @@ def quantile(_input=MISSING, _q=MISSING, _dim=MISSING, _keepdim=MISSING, /, more
         quantile, _quantile_packet, (_input, _q, _dim, _keepdim),
         (more, q, dim, keepdim, interpolation, out),
         ('q', 'dim', 'keepdim', 'interpolation', 'out'), args, kwargs,
+    )
+
+def quantize_per_channel(_input=MISSING, _scales=MISSING, _zero_points=MISSING, _axis=MISSING, _dtype=MISSING, /, more=MISSING, scales=MISSING, zero_points=MISSING, axis=MISSING, dtype=MISSING, *args, **kwargs):
+    """quantize_per_channel(input, scales, zero_points, axis, dtype) -> Tensor
+
+    float32 `self` as integers, with a scale and a zero point for each index of a dimension."""
+    if _scales is not MISSING:
+        if scales is not MISSING: kwargs['scales'] = scales
+        scales = _scales
+    if _zero_points is not MISSING:
+        if zero_points is not MISSING: kwargs['zero_points'] = zero_points
+        zero_points = _zero_points
+    if _axis is not MISSING:
+        if axis is not MISSING: kwargs['axis'] = axis
+        axis = _axis
+    if _dtype is not MISSING:
+        if dtype is not MISSING: kwargs['dtype'] = dtype
+        dtype = _dtype
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and scales.__class__ in TENSORS
+                and zero_points.__class__ in TENSORS
+                and axis.__class__ is int
+                and dtype.__class__ is dtype_class
+            ):
+                return _quantize_per_channel_kernels[
+                    _input._keys
+                    | scales._keys
+                    | zero_points._keys
+                    | tls.mode
+                ](
+                    _input,
+                    scales,
+                    zero_points,
+                    axis,
+                    dtype,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        quantize_per_channel, _quantize_per_channel_packet, (_input, _scales, _zero_points, _axis, _dtype),
+        (more, scales, zero_points, axis, dtype),
+        ('scales', 'zero_points', 'axis', 'dtype'), args, kwargs,
+    )
+
+def quantize_per_tensor(_input=MISSING, _scale=MISSING, _zero_point=MISSING, _dtype=MISSING, /, more=MISSING, scale=MISSING, zero_point=MISSING, dtype=MISSING, *args, **kwargs):
+    """quantize_per_tensor(input, scale, zero_point, dtype) -> Tensor
+    quantize_per_tensor(tensors, scales, zero_points, dtype) -> Tensors
+
+    float32 `self` as integers: round(self / scale) + zero_point, within the dtype."""
+    if _scale is not MISSING:
+        if scale is not MISSING: kwargs['scale'] = scale
+        scale = _scale
+    if _zero_point is not MISSING:
+        if zero_point is not MISSING: kwargs['zero_point'] = zero_point
+        zero_point = _zero_point
+    if _dtype is not MISSING:
+        if dtype is not MISSING: kwargs['dtype'] = dtype
+        dtype = _dtype
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and scale.__class__ is float
+                and zero_point.__class__ is int
+                and dtype.__class__ is dtype_class
+            ):
+                return _quantize_per_tensor_kernels[_input._keys | tls.mode](
+                    _input,
+                    scale,
+                    zero_point,
+                    dtype,
+                )
+            if (
+                _input.__class__ in TENSORS
+                and scale.__class__ in TENSORS
+                and zero_point.__class__ in TENSORS
+                and dtype.__class__ is dtype_class
+            ):
+                return _quantize_per_tensor_tensor_qparams_kernels[
+                    _input._keys
+                    | scale._keys
+                    | zero_point._keys
+                    | tls.mode
+                ](
+                    _input,
+                    scale,
+                    zero_point,
+                    dtype,
+                )
+            keys_of_input = tensors_keys(_input)
+            if (
+                _scale is scale
+                and _zero_point is zero_point
+                and keys_of_input
+                and _scale.__class__ in TENSORS
+                and _zero_point.__class__ in TENSORS
+                and dtype.__class__ is dtype_class
+            ):
+                return _quantize_per_tensor_tensors_kernels[
+                    keys_of_input
+                    | _scale._keys
+                    | _zero_point._keys
+                    | tls.mode
+                ](
+                    _input,
+                    _scale,
+                    _zero_point,
+                    dtype,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        quantize_per_tensor, _quantize_per_tensor_packet, (_input, _scale, _zero_point, _dtype),
+        (more, scale, zero_point, dtype),
+        ('scale', 'zero_point', 'dtype'), args, kwargs,
+    )
+
+def quantize_per_tensor_dynamic(_input=MISSING, _dtype=MISSING, _reduce_range=MISSING, /, more=MISSING, dtype=MISSING, reduce_range=MISSING, *args, **kwargs):
+    """quantize_per_tensor_dynamic(input, dtype, reduce_range) -> Tensor
+
+    float32 `self` as 8-bit integers, with the scale and zero point that its least and greatest elements ask for."""
+    if _dtype is not MISSING:
+        if dtype is not MISSING: kwargs['dtype'] = dtype
+        dtype = _dtype
+    if _reduce_range is not MISSING:
+        if reduce_range is not MISSING: kwargs['reduce_range'] = reduce_range
+        reduce_range = _reduce_range
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and dtype.__class__ is dtype_class
+                and reduce_range.__class__ is bool
+            ):
+                return _quantize_per_tensor_dynamic_kernels[_input._keys | tls.mode](
+                    _input,
+                    dtype,
+                    reduce_range,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        quantize_per_tensor_dynamic, _quantize_per_tensor_dynamic_packet, (_input, _dtype, _reduce_range),
+        (more, dtype, reduce_range),
+        ('dtype', 'reduce_range'), args, kwargs,
     )
 
 def rad2deg(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
@@ -35599,6 +36420,8 @@ NAMESPACES = {
         ('embedding_dense_backward', 'embedding_dense_backward'),
         ('embedding_sparse_backward', 'embedding_sparse_backward'),
         ('exponential', 'exponential'),
+        ('fake_quantize_per_channel_affine_cachemask', 'fake_quantize_per_channel_affine_cachemask'),
+        ('fake_quantize_per_tensor_affine_cachemask', 'fake_quantize_per_tensor_affine_cachemask'),
         ('gelu_backward', 'gelu_backward'),
         ('geometric', 'geometric'),
         ('glu_backward', 'glu_backward'),
@@ -35665,6 +36488,7 @@ NAMESPACES = {
         ('_assert_scalar', '_assert_scalar'),
         ('_assert_tensor_metadata', '_assert_tensor_metadata'),
         ('_batch_norm', '_batch_norm'),
+        ('_choose_qparams_per_tensor', '_choose_qparams_per_tensor'),
         ('_chunk_cat', '_chunk_cat'),
         ('_conj', '_conj'),
         ('_conj_copy', '_conj_copy'),
@@ -35673,6 +36497,10 @@ NAMESPACES = {
         ('_dirichlet_grad', '_dirichlet_grad'),
         ('_embedding_bag', '_embedding_bag'),
         ('_embedding_bag_forward_only', '_embedding_bag_forward_only'),
+        ('_empty_affine_quantized', '_empty_affine_quantized'),
+        ('_fake_quantize_learnable_per_channel_affine', '_fake_quantize_learnable_per_channel_affine'),
+        ('_fake_quantize_learnable_per_tensor_affine', '_fake_quantize_learnable_per_tensor_affine'),
+        ('_fake_quantize_per_tensor_affine_cachemask_tensor_qparams', '_fake_quantize_per_tensor_affine_cachemask_tensor_qparams'),
         ('_foreach_abs', '_foreach_abs'),
         ('_foreach_abs_', '_foreach_abs_'),
         ('_foreach_acos', '_foreach_acos'),
@@ -35781,6 +36609,8 @@ NAMESPACES = {
         ('_log_softmax_backward_data', '_log_softmax_backward_data'),
         ('_lstm_gates', '_lstm_gates'),
         ('_lu_with_info', '_lu_with_info'),
+        ('_make_per_channel_quantized_tensor', '_make_per_channel_quantized_tensor'),
+        ('_make_per_tensor_quantized_tensor', '_make_per_tensor_quantized_tensor'),
         ('_masked_softmax', '_masked_softmax'),
         ('_native_batch_norm_legit', '_native_batch_norm_legit'),
         ('_native_batch_norm_legit_no_training', '_native_batch_norm_legit_no_training'),
@@ -35947,6 +36777,7 @@ NAMESPACES = {
         ('cumulative_trapezoid', 'cumulative_trapezoid'),
         ('deg2rad', 'deg2rad'),
         ('deg2rad_', 'deg2rad_'),
+        ('dequantize', 'dequantize'),
         ('det', 'det'),
         ('detach_copy', 'detach_copy'),
         ('diag', 'diag'),
@@ -35987,6 +36818,8 @@ NAMESPACES = {
         ('expm1', 'expm1'),
         ('expm1_', 'expm1_'),
         ('eye', 'eye'),
+        ('fake_quantize_per_channel_affine', 'fake_quantize_per_channel_affine'),
+        ('fake_quantize_per_tensor_affine', 'fake_quantize_per_tensor_affine'),
         ('feature_alpha_dropout', 'feature_alpha_dropout'),
         ('feature_alpha_dropout_', 'feature_alpha_dropout_'),
         ('feature_dropout', 'feature_dropout'),
@@ -36055,6 +36888,7 @@ NAMESPACES = {
         ('index_select', 'index_select'),
         ('inner', 'inner'),
         ('instance_norm', 'instance_norm'),
+        ('int_repr', 'int_repr'),
         ('inverse', 'inverse'),
         ('isclose', 'isclose'),
         ('isfinite', 'isfinite'),
@@ -36179,8 +37013,16 @@ NAMESPACES = {
         ('prelu', 'prelu'),
         ('prod', 'prod'),
         ('put', 'put'),
+        ('q_per_channel_axis', 'q_per_channel_axis'),
+        ('q_per_channel_scales', 'q_per_channel_scales'),
+        ('q_per_channel_zero_points', 'q_per_channel_zero_points'),
+        ('q_scale', 'q_scale'),
+        ('q_zero_point', 'q_zero_point'),
         ('qr', 'qr'),
         ('quantile', 'quantile'),
+        ('quantize_per_channel', 'quantize_per_channel'),
+        ('quantize_per_tensor', 'quantize_per_tensor'),
+        ('quantize_per_tensor_dynamic', 'quantize_per_tensor_dynamic'),
         ('rad2deg', 'rad2deg'),
         ('rad2deg_', 'rad2deg_'),
         ('rand', 'rand'),

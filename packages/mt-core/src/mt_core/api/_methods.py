@@ -296,6 +296,8 @@ from ._functions import (
     _deg2rad_packet,
     _dense_dim_kernels,
     _dense_dim_packet,
+    _dequantize_packet,
+    _dequantize_self_kernels,
     _det_kernels,
     _det_packet,
     _diag_embed_kernels,
@@ -501,6 +503,8 @@ from ._functions import (
     _indices_packet,
     _inner_kernels,
     _inner_packet,
+    _int_repr_kernels,
+    _int_repr_packet,
     _inverse_kernels,
     _inverse_packet,
     _is_coalesced_kernels,
@@ -761,8 +765,20 @@ from ._functions import (
     _put__packet,
     _put_kernels,
     _put_packet,
+    _q_per_channel_axis_kernels,
+    _q_per_channel_axis_packet,
+    _q_per_channel_scales_kernels,
+    _q_per_channel_scales_packet,
+    _q_per_channel_zero_points_kernels,
+    _q_per_channel_zero_points_packet,
+    _q_scale_kernels,
+    _q_scale_packet,
+    _q_zero_point_kernels,
+    _q_zero_point_packet,
     _qr_kernels,
     _qr_packet,
+    _qscheme_kernels,
+    _qscheme_packet,
     _quantile_kernels,
     _quantile_packet,
     _quantile_scalar_kernels,
@@ -4148,6 +4164,21 @@ class TensorBase:
             (), args, kwargs,
         )
 
+    def dequantize(self, /, more=MISSING, *args, **kwargs):
+        """dequantize() -> Tensor
+
+        float32 elements; float32 tensors are left alone."""
+        if more is MISSING and not kwargs:
+            try:
+                return _dequantize_self_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.dequantize, _dequantize_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
     def det(self, /, more=MISSING, *args, **kwargs):
         """det() -> Tensor
 
@@ -6357,6 +6388,21 @@ class TensorBase:
             TensorBase.inner, _inner_packet, self, (_other,),
             (more, other),
             ('other',), args, kwargs,
+        )
+
+    def int_repr(self, /, more=MISSING, *args, **kwargs):
+        """int_repr() -> Tensor
+
+        The integers of a quantized tensor: uint8, int8 or int32."""
+        if more is MISSING and not kwargs:
+            try:
+                return _int_repr_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.int_repr, _int_repr_packet, self, (),
+            (more,),
+            (), args, kwargs,
         )
 
     def inverse(self, /, more=MISSING, *args, **kwargs):
@@ -9232,6 +9278,81 @@ class TensorBase:
             ('index', 'source', 'accumulate'), args, kwargs,
         )
 
+    def q_per_channel_axis(self, /, more=MISSING, *args, **kwargs):
+        """q_per_channel_axis() -> int
+
+        The dimension that they belong to."""
+        if more is MISSING and not kwargs:
+            try:
+                return _q_per_channel_axis_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.q_per_channel_axis, _q_per_channel_axis_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def q_per_channel_scales(self, /, more=MISSING, *args, **kwargs):
+        """q_per_channel_scales() -> Tensor
+
+        The scales (channels) of a tensor with several."""
+        if more is MISSING and not kwargs:
+            try:
+                return _q_per_channel_scales_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.q_per_channel_scales, _q_per_channel_scales_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def q_per_channel_zero_points(self, /, more=MISSING, *args, **kwargs):
+        """q_per_channel_zero_points() -> Tensor
+
+        The zero points (channels) likewise."""
+        if more is MISSING and not kwargs:
+            try:
+                return _q_per_channel_zero_points_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.q_per_channel_zero_points, _q_per_channel_zero_points_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def q_scale(self, /, more=MISSING, *args, **kwargs):
+        """q_scale() -> float
+
+        The scale of a tensor with one."""
+        if more is MISSING and not kwargs:
+            try:
+                return _q_scale_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.q_scale, _q_scale_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def q_zero_point(self, /, more=MISSING, *args, **kwargs):
+        """q_zero_point() -> int
+
+        The zero point of a tensor with one."""
+        if more is MISSING and not kwargs:
+            try:
+                return _q_zero_point_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.q_zero_point, _q_zero_point_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
     def qr(self, _some=MISSING, /, more=MISSING, some=MISSING, *args, **kwargs):
         """qr(some=True) -> (Tensor, Tensor)
 
@@ -9249,6 +9370,21 @@ class TensorBase:
             TensorBase.qr, _qr_packet, self, (_some,),
             (more, some),
             ('some',), args, kwargs,
+        )
+
+    def qscheme(self, /, more=MISSING, *args, **kwargs):
+        """qscheme() -> QScheme
+
+        How integers stand for numbers: `torch.per_tensor_affine` ..."""
+        if more is MISSING and not kwargs:
+            try:
+                return _qscheme_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase.qscheme, _qscheme_packet, self, (),
+            (more,),
+            (), args, kwargs,
         )
 
     def quantile(self, _q=MISSING, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, q=MISSING, dim=MISSING, keepdim=MISSING, interpolation=MISSING, *args, **kwargs):

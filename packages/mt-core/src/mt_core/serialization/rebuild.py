@@ -15,6 +15,15 @@ from ..dtypes import dtype
 from ..interop import from_numpy
 from ..keys import CONJUGATE, NEGATIVE
 from ..python_dispatch import has_modes, put_in_place_of_loaded
+from ..quantized.tensors import (
+    INTEGERS,
+    PerChannel,
+    PerTensor,
+    per_channel_affine,
+    per_channel_affine_float_qparams,
+    per_tensor_affine,
+    quantized,
+)
 from ..storage import UntypedStorage
 from ..storage_tensors import checked_geometry, rebuild_tensor
 from ..tensor import Tensor
@@ -134,8 +143,36 @@ def _rebuild_nested_tensor(*args: Any) -> Tensor:
     raise _unsupported("nested sizes")
 
 
-def _rebuild_qtensor(*args: Any) -> Tensor:
-    raise _unsupported("quantized elements")
+def _rebuild_qtensor(
+    storage: Any, storage_offset: int, size: Any, stride: Any, quantizer_params: Any, requires_grad: bool,
+    backward_hooks: Any,
+) -> Tensor:  # fmt: skip
+    """A quantized tensor of its integers and its quantizer, which are checked: they may come from a file.
+
+    Raises
+    ------
+    TypeError, RuntimeError
+        For what is no quantizer, or does not go with the integers.
+    """
+    d = storage.dtype if isinstance(storage, TypedStorage) else None
+    if d not in INTEGERS:
+        raise _unsupported(f"quantized elements of dtype {d!r}")
+    scheme, *parameters = quantizer_params
+    integers = _laid_out(storage._untyped_storage, INTEGERS[d], storage_offset, size, stride)
+    if scheme is per_tensor_affine and len(parameters) == 2:
+        scale, zero_point = parameters
+        if not isinstance(scale, (int, float)) or not isinstance(zero_point, int):
+            raise TypeError("a quantized tensor is rebuilt from a scale and a zero point that are numbers")
+        return quantized(integers, PerTensor(float(scale), zero_point))
+    if scheme in (per_channel_affine, per_channel_affine_float_qparams) and len(parameters) == 3:
+        scales, zero_points, axis = parameters
+        channels = [one for one in (scales, zero_points) if isinstance(one, Tensor) and one.dim() == 1]
+        if len(channels) != 2 or not isinstance(axis, int) or not 0 <= axis < integers.dim():
+            raise TypeError("a quantized tensor is rebuilt from scales and zero points of one dimension, and its axis")
+        if any(len(one) != integers.shape[axis] for one in channels):
+            raise RuntimeError("scales and zero points of a quantized tensor are as many as its channels")
+        return quantized(integers, PerChannel(scales, zero_points, axis))
+    raise _unsupported(f"the quantization scheme {scheme!r}")
 
 
 def _rebuild_wrapper_subclass(cls: Any, *args: Any) -> Tensor:
@@ -148,22 +185,6 @@ def _get_layout(name: str) -> Any:
         raise RuntimeError(f"the file names an unknown layout of tensors: {name!s:.100}")
     return LAYOUTS[name]
 
-
-class _QuantizationScheme:
-    """Stands for ``torch.per_tensor_affine`` and the like: a quantized file is to fail where it says what it holds."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self._name}"
-
-
-per_tensor_affine = _QuantizationScheme("per_tensor_affine")
-per_channel_affine = _QuantizationScheme("per_channel_affine")
-per_tensor_symmetric = _QuantizationScheme("per_tensor_symmetric")
-per_channel_symmetric = _QuantizationScheme("per_channel_symmetric")
-per_channel_affine_float_qparams = _QuantizationScheme("per_channel_affine_float_qparams")
 
 #: What `_rebuild_from_type_v2` may be told to call: a file chooses the function.
 TENSOR_BUILDERS = frozenset({

@@ -7,8 +7,9 @@ from collections import OrderedDict
 from typing import Any
 
 from ..block import refuse_beyond
-from ..keys import SPARSE
+from ..keys import QUANTIZED, SPARSE
 from ..pickling import typed_storage_on
+from ..quantized.tensors import PerTensor
 from ..storage import untyped_storage_of
 from ..subclasses import slots_of
 from ..tensor import Tensor
@@ -35,6 +36,8 @@ def _reduce_data(tensor: Tensor) -> Reduced:
     requires_grad = bool(tensor.requires_grad)
     if tensor._keys & SPARSE:
         return _reduce_sparse(tensor)
+    if tensor._keys & QUANTIZED:
+        return _reduce_quantized(tensor)
     if tensor.is_meta:
         return rebuild._rebuild_meta_tensor_no_storage, (d, size, stride, requires_grad)
     bits = {name: True for name, on in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if on}
@@ -64,6 +67,19 @@ def _reduce_sparse(tensor: Any) -> Reduced:
     else:
         data = (array.pointers, array.plain, array.values, tensor.size())
     return rebuild._rebuild_sparse_tensor, (laid_out, data)
+
+
+def _reduce_quantized(tensor: Any) -> Reduced:
+    """The storage of the integers, in the quantized dtype, the layout and the quantizer."""
+    array = tensor._array
+    quantizer = array.quantizer
+    if isinstance(quantizer, PerTensor):
+        told: tuple[Any, ...] = (quantizer.scheme, quantizer.scale, quantizer.zero_point)
+    else:
+        told = (quantizer.scheme, quantizer.scales, quantizer.zero_points, quantizer.axis)
+    storage = typed_storage_on(untyped_storage_of(array.integers), tensor.dtype)
+    geometry = (tensor.storage_offset(), tuple(tensor.size()), tensor.stride())
+    return rebuild._rebuild_qtensor, (storage, *geometry, told, False, OrderedDict())
 
 
 def _warn_about_hooks(tensor: Tensor) -> None:

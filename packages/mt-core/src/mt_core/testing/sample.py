@@ -464,5 +464,5 @@ def declared_operators() -> list[Overload]:
 
 
 def examined_operators() -> list[Overload]:
-    """Those of `declared_operators` that ordinary tensors are handed to: samples are no sparse tensors."""
-    return [overload for overload in declared_operators() if overload.family != "sparse"]
+    """Those of `declared_operators` that ordinary tensors are handed to: samples are neither sparse nor quantized."""
+    return [overload for overload in declared_operators() if overload.family not in ("sparse", "quantized")]

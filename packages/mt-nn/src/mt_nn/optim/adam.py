@@ -118,8 +118,8 @@ class Adam(PerParameterOptimizer):
         self, parameters: list[Any], gradients: list[Any], states: list[State], group: Group, **scaling: Any
     ) -> None:
         beta1, beta2 = map(number, group["betas"])
-        step = ops._fused_adamw_ if group["decoupled_weight_decay"] else ops._fused_adam_
-        averages = [[state[name] for state in states] for name in ("exp_avg", "exp_avg_sq")]
+        step: Any = ops._fused_adamw_ if group["decoupled_weight_decay"] else ops._fused_adam_
+        averages: Any = [[state[name] for state in states] for name in ("exp_avg", "exp_avg_sq")]
         greatest = [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else []
         step(
             parameters, gradients, *averages, greatest, [state["step"] for state in states], amsgrad=group["amsgrad"],

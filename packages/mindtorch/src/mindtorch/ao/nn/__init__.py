@@ -1,0 +1,7 @@
+"""``torch.ao.nn``: modules with quantized weights."""
+
+from __future__ import annotations
+
+from . import quantized as quantized
+
+__all__ = ["quantized"]

@@ -1,0 +1,39 @@
+"""Which observers watch the inputs and the weights of a layer."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import mt_core as mt
+from mt_nn.modules import Module
+
+from .observer import (
+    PlaceholderObserver,
+    default_dynamic_quant_observer,
+    default_per_channel_weight_observer,
+    default_weight_observer,
+)
+
+__all__ = ["QConfig", "default_dynamic_qconfig", "float16_dynamic_qconfig", "per_channel_dynamic_qconfig"]
+
+
+class QConfig(namedtuple("QConfig", ["activation", "weight"])):
+    """What makes the observers of inputs and of weights: classes, or what ``with_args`` returns; no observers."""
+
+    __slots__ = ()
+
+    def __new__(cls, activation: Any, weight: Any) -> QConfig:
+        if isinstance(activation, Module) or isinstance(weight, Module):
+            raise ValueError(
+                "QConfig received observer instance, please pass observer class instead. Use "
+                "MyObserver.with_args(x=1) to override arguments to constructor if needed"
+            )
+        return super().__new__(cls, activation, weight)
+
+
+default_dynamic_qconfig = QConfig(default_dynamic_quant_observer, default_weight_observer)
+per_channel_dynamic_qconfig = QConfig(default_dynamic_quant_observer, default_per_channel_weight_observer)
+float16_dynamic_qconfig = QConfig(
+    PlaceholderObserver.with_args(dtype=mt.float16, is_dynamic=True), PlaceholderObserver.with_args(dtype=mt.float16)
+)

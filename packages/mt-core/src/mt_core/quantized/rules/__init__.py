@@ -1,0 +1,1 @@
+"""What operators that exist for ordinary tensors as well do to quantized ones."""
