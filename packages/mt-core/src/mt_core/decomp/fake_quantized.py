@@ -162,6 +162,7 @@ def _nearest(zero_point: Any, quant_min: int, quant_max: int) -> Any:
 @composite("_fake_quantize_learnable_per_tensor_affine", explicit=True)
 def learnable(self: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int, grad_factor: float) -> Tensor:
     """self (*), scale (1), zero_point (1) -> (*)."""
+    _check_floating(self, "fake_quantize_tensor_cachemask_kernel_type_handling")
     return _learnable(self, scale.reshape(()), zero_point.reshape(()), quant_min, quant_max)
 
 
@@ -170,6 +171,7 @@ def learnable_channels(
     self: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int, grad_factor: float
 ) -> Tensor:
     """self (*), scale (channels), zero_point (channels) -> (*)."""
+    _check_floating(self, "round_vml_cpu")
     _check_channels(self, scale, zero_point, axis)
     dims = self.dim()
     return _learnable(self, _in_place(scale, axis, dims), _in_place(zero_point, axis, dims), quant_min, quant_max)
