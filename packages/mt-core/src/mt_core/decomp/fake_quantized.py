@@ -171,7 +171,10 @@ def learnable_channels(
     self: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int, grad_factor: float
 ) -> Tensor:
     """self (*), scale (channels), zero_point (channels) -> (*)."""
-    _check_floating(self, "round_vml_cpu")
+    if zero_point.is_complex() or zero_point.dtype is dtypes.bool:
+        _check_floating(zero_point, "round_vml_cpu")
+    if not scale.is_floating_point():
+        raise RuntimeError(f"Scale must be Float or BFloat16, found {scalar_type_name(scale.dtype)}")
     _check_channels(self, scale, zero_point, axis)
     dims = self.dim()
     return _learnable(self, _in_place(scale, axis, dims), _in_place(zero_point, axis, dims), quant_min, quant_max)
