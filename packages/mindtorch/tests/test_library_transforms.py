@@ -194,6 +194,31 @@ def test_tables_of_decompositions() -> None:
     assert len(table) > 100 and all(torch.Tag.core not in op.tags for op in table)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda aten, x: (aten.linalg_vector_norm.default, (x,)),
+        lambda aten, x: (aten.linalg_vector_norm.default, (x, 2, [-1], True)),
+        lambda aten, x: (aten.all.dim, (x > 0, -1)),
+        lambda aten, x: (aten.all.dims, (x > 0,)),
+        lambda aten, x: (aten.std.correction, (x,)),
+        lambda aten, x: (aten.std.correction, (x, [-1])),
+        lambda aten, x: (aten.var_mean.correction, (x, [0])),
+        lambda aten, x: (aten.silu.default, (x,)),
+        lambda aten, x: (aten.softplus.default, (x,)),
+        lambda aten, x: (aten.tanh_backward.default, (x, x)),
+    ],
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_decomposition_does_what_the_operator_does(call: Any, dtype: Any) -> None:
+    op, args = call(torch.ops.aten, torch.linspace(-2, 3, 12).reshape(3, 4).to(dtype))
+    expected, found = op(*args), torch._decomp.decomposition_table[op](*args)
+    for one, other in zip(
+        torch.utils._pytree.tree_leaves(expected), torch.utils._pytree.tree_leaves(found), strict=True
+    ):
+        assert one.dtype == other.dtype and torch.equal(one, other)
+
+
 def test_a_kernel_is_handed_the_keys_that_are_left(lib: Any) -> None:
     key = torch._C.DispatchKey
     lib.define("told(Tensor x) -> Tensor")

@@ -7,8 +7,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from mt_core.dispatch.executors import rule_of
 from mt_core.dispatch.lookup import composite_of
 from mt_core.dispatch.registry import DECLARATIONS, Overload, find_overload
+from mt_core.dtypes import promote_types
+from mt_core.tensor import Tensor
+from mt_core.tensor_types import tensors_in
 
 from .binding import bind
 from .ops import OpOverload, OpOverloadPacket, operator_of
@@ -57,10 +61,56 @@ def _own(op: Any) -> Decomposition | None:
     if composite is None or overload.declaration.form != "functional":
         return None
 
+    kind = overload.declaration.kind
+    rule = rule_of(overload) if composite.explicit and kind in ("plain", "factory") else None
+    stands_in = composite.explicit and (rule is not None or kind == "elementwise")
+    names = [argument.name for argument in overload.schema.arguments]
+
     def decomposition(*args: Any, **kwargs: Any) -> Any:
-        return composite.function(*bind(op._schema, args, kwargs, op._numbers))
+        given = list(bind(op._schema, args, kwargs, op._numbers))
+        if not stands_in:
+            return composite.function(*given)
+        spec = rule(*given) if rule is not None else None
+        given = [_widened(value) for value in given]
+        for name, value in _normalized(spec).items():
+            given[names.index(name)] = value
+        result = composite.function(*given)
+        return _as_ruled(result, spec) if rule is not None else _narrowed(result, args)
 
     return functools.update_wrapper(decomposition, composite.function)
+
+
+# What a composite is handed that stands for a kernel, and what it gives, as operators that can be followed
+
+
+def _normalized(spec: Any) -> dict[str, Any]:
+    first = spec[0] if isinstance(spec, (list, tuple)) and spec else spec
+    return getattr(first, "arguments", None) or {}
+
+
+def _widened(value: Any) -> Any:
+    """Half types in the dtype that they are computed in."""
+    if isinstance(value, Tensor):
+        return value if value._dtype.compute is value._dtype else value.to(value._dtype.compute)
+    return [_widened(item) for item in value] if isinstance(value, list) else value
+
+
+def _as_ruled(result: Any, spec: Any) -> Any:
+    """Results in the dtypes that a rule says they have."""
+    if isinstance(result, Tensor):
+        return result if result._dtype is spec.dtype else result.to(spec.dtype)
+    if isinstance(result, (list, tuple)):
+        return type(result)(map(_as_ruled, result, spec))
+    return result
+
+
+def _narrowed(result: Any, args: tuple[Any, ...]) -> Any:
+    """The result of an elementwise operator on half types, in the dtype that they promote to."""
+    halves = [one for one in tensors_in(args) if one._dtype.compute is not one._dtype]
+    if not halves or not isinstance(result, Tensor) or result._dtype is not halves[0]._dtype.compute:
+        return result
+    promoted = functools.reduce(promote_types, [one._dtype for one in tensors_in(args)])
+    return result if promoted is result._dtype else result.to(promoted)
 
 
 #: Kind -> decompositions: of what is left below autograd, of what is taken apart above it, and for the meta device.

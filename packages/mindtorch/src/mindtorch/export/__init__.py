@@ -10,15 +10,26 @@ from mt_core import pytree
 from mt_nn import Module
 
 from .._dynamo.exc import UserError
-from .._unsupported import refusal, unsupported_function
+from .._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedOperatorException,
+)
+from .._unsupported import refusal
+from ..fx.passes.infra.pass_base import PassResult
+from ._draft_export import DraftExportReport
 from ._files import load, save
+from ._shape_sources import AdditionalInputs, ShapesCollection
 from ._trace import trace
+from .decomp_utils import CustomDecompTable
 from .dynamic_shapes import Dim, dims
-from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
+from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature, default_decompositions
 from .graph_signature import ExportBackwardSignature, ExportGraphSignature
 from .unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 
 __all__ = [
+    "AdditionalInputs",
+    "CustomDecompTable",
     "Dim",
     "ExportBackwardSignature",
     "ExportGraphSignature",
@@ -26,7 +37,10 @@ __all__ = [
     "FlatArgsAdapter",
     "ModuleCallEntry",
     "ModuleCallSignature",
+    "PassResult",
+    "ShapesCollection",
     "UnflattenedModule",
+    "default_decompositions",
     "dims",
     "draft_export",
     "export",
@@ -35,8 +49,6 @@ __all__ = [
     "save",
     "unflatten",
 ]
-
-draft_export = unsupported_function("torch.export.draft_export", "Use torch.export.export.")
 
 
 def export(
@@ -61,6 +73,8 @@ def export(
     dynamic_shapes
         Which sizes may vary: for each argument, by name or in order, None or, for each dimension of a tensor, a `Dim`
         (sizes of one name are equal), ``Dim.AUTO`` (what the program lets vary), ``Dim.DYNAMIC`` (it must), or None.
+        A `ShapesCollection` says it by tensors, and `AdditionalInputs` by further arguments, for which the program is
+        called once.
 
     Raises
     ------
@@ -85,7 +99,48 @@ def export(
     if prefer_deferred_runtime_asserts_over_guards:
         raise refusal("torch.export.export(prefer_deferred_runtime_asserts_over_guards=True)", "Guards come first.")
     given = dict(kwargs or {})
-    return ExportedProgram.of_module(mod, trace(mod, args, given, dynamic_shapes), args, given)
+    shapes = dynamic_shapes
+    if isinstance(shapes, (ShapesCollection, AdditionalInputs)):
+        shapes = shapes.dynamic_shapes(mod, args, given)
+    program = ExportedProgram.of_module(mod, trace(mod, args, given, shapes), args, given)
+    if isinstance(dynamic_shapes, AdditionalInputs):
+        dynamic_shapes.verify(program)
+    return program
+
+
+def draft_export(
+    mod: Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    preserve_module_call_signature: Sequence[str] = (),
+    strict: bool = False,
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+) -> ExportedProgram:
+    """`export`, with a report that nothing was found that would have to be mended.
+
+    PyTorch's goes on where something was, and reports it; here that is refused with the reason.
+
+    Raises
+    ------
+    NotImplementedError
+        Where the module reads elements, has an operator without a fake form, or does not let a size vary as declared.
+    """
+    try:
+        program = export(
+            mod, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict,
+            preserve_module_call_signature=preserve_module_call_signature,
+            prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards,
+        )  # fmt: skip
+    except (
+        UserError, DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException
+    ) as error:  # fmt: skip
+        raise refusal(
+            "torch.export.draft_export of a program that torch.export.export refuses", f"It says: {error}"
+        ) from error
+    program._report = DraftExportReport()
+    return program
 
 
 def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:

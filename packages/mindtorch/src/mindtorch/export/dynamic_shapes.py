@@ -11,8 +11,12 @@ from mt_core import Tensor, pytree
 from .._dynamo.exc import UserError
 from .._unsupported import refusal
 from ._dims import Dim, DimHint, dims
+from ._shape_sources import AdditionalInputs, ShapesCollection, refine_dynamic_shapes_from_suggested_fixes
 
-__all__ = ["Dim", "DimHint", "Leaf", "dims", "leaves_with_dims", "names_dynamic_sizes"]
+__all__ = [
+    "AdditionalInputs", "Dim", "DimHint", "Leaf", "ShapesCollection", "dims", "leaves_with_dims",
+    "names_dynamic_sizes", "refine_dynamic_shapes_from_suggested_fixes",
+]  # fmt: skip
 
 _SEE = "For more information about this error, see: https://pytorch.org/docs/main/generated/exportdb/index.html#dynamic-shapes-validation"
 

@@ -19,9 +19,15 @@ from ..fx.node import Node
 from ._decompose import decomposed
 from ._guarding import Guards
 from ._trace import Traced, argument_names
+from .decomp_utils import CustomDecompTable
 from .graph_signature import ConstantArgument, ExportGraphSignature, InputKind, InputSpec
 
-__all__ = ["CallSpec", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature"]
+__all__ = ["CallSpec", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "default_decompositions"]
+
+
+def default_decompositions() -> CustomDecompTable:
+    """A table of the decompositions of what is not of PyTorch's core set of operators, which can be changed."""
+    return CustomDecompTable()
 
 
 @dataclasses.dataclass
@@ -91,6 +97,8 @@ class ExportedProgram:
         self.verifiers = verifiers or [Verifier]
         #: What is known of sizes that vary, where the program was exported and not loaded.
         self._symbols = symbols
+        #: What `torch.export.draft_export` reports.
+        self._report: Any = None
         self._guards_code = list(guards_code or ([] if symbols is None else symbols.guards()))
         if symbols is not None:
             self.range_constraints = symbols.range_constraints()
@@ -207,10 +215,12 @@ class ExportedProgram:
         Parameters
         ----------
         decomp_table
-            Operator -> function in whose operators it is written.
+            Operator -> function in whose operators it is written; None: `default_decompositions`. Operators that are
+            no steps of derivatives are taken apart besides.
         """
         relied = _guards_so_far(self)
-        graph, signature = decomposed(self.graph_module, self.graph_signature, dict(decomp_table or {}))
+        table = default_decompositions() if decomp_table is None else decomp_table
+        graph, signature = decomposed(self.graph_module, self.graph_signature, dict(table))
         if self._symbols is None and _guards_so_far(self) != relied:
             raise refusal(
                 "run_decompositions of a program that was loaded, where it relies on sizes", "Take it apart first."
