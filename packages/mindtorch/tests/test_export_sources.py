@@ -126,3 +126,11 @@ def test_an_export_with_a_report():
     assert program._report.successful() and "No issues are found" in str(program._report)
     with pytest.raises(NotImplementedError, match=r"(?s)draft_export.*It says: aten._local_scalar_dense"):
         torch.export.draft_export(Branching(), (A,))
+
+
+def test_signatures_can_be_renamed():
+    signature = export(Activated(), (A,)).graph_signature
+    assert signature.assertion_dep_token is None and signature.input_tokens == signature.output_tokens == ()
+    signature.replace_all_uses(signature.user_outputs[0], "other")
+    assert signature.user_outputs == ("other",) and signature.user_inputs == ("x",)
+    assert repr(signature.input_specs[0]).startswith("InputSpec(kind=<InputKind.USER_INPUT: 1>, arg=TensorArgument(")

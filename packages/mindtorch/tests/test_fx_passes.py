@@ -10,10 +10,13 @@ from mindtorch.fx.experimental import const_fold
 from mindtorch.fx.experimental.graph_gradual_typechecker import GraphTypeChecker, broadcast_types
 from mindtorch.fx.experimental.rewriter import RewritingTracer
 from mindtorch.fx.passes import tools_common
+from mindtorch.fx.passes.annotate_getitem_nodes import annotate_getitem_nodes
 from mindtorch.fx.passes.dialect.common.cse_pass import CSEPass, get_CSE_banned_ops
+from mindtorch.fx.passes.graph_transform_observer import GraphTransformObserver
 from mindtorch.fx.passes.infra.pass_base import PassBase, PassResult
 from mindtorch.fx.passes.infra.pass_manager import PassManager, pass_result_wrapper, this_before_that_pass_constraint
 from mindtorch.fx.passes.shape_prop import ShapeProp
+from mindtorch.fx.passes.utils.source_matcher_utils import check_subgraphs_connected, get_source_partitions
 from mindtorch.fx.tensor_type import Dyn, TensorType, is_consistent, is_more_precise
 
 
@@ -279,3 +282,87 @@ def test_types_that_do_not_fit_are_refused(shape, function, error):
     next(iter(traced.graph.nodes)).type = TensorType(shape)
     with pytest.raises(error):
         GraphTypeChecker({}, traced).type_check()
+
+
+# Where steps come from
+
+
+class Inner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.l(self.l(x).relu()) * 2
+
+
+class Outer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.i, self.c = Inner(), nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+
+    def forward(self, x):
+        return self.c(self.i(x)) + self.i(x)
+
+
+def _names(nodes):
+    return sorted(node.name for node in nodes)
+
+
+def test_steps_of_an_exported_program_by_their_modules():
+    graph = torch.export.export(Outer(), (torch.ones(2, 3),)).graph
+    found = get_source_partitions(graph, [nn.Linear, nn.ReLU, Inner, nn.Sequential, "torch.nn.modules.linear.Linear"])
+    assert nn.Sequential not in found, "what is innermost counts"
+    inner, own = found[nn.Linear]
+    assert _names(inner.nodes) == ["linear", "linear_1", "linear_3", "linear_4"] == _names(inner.output_nodes)
+    assert _names(inner.input_nodes) == ["p_i_l_bias", "p_i_l_weight", "relu", "relu_2", "x"]
+    assert _names(own.input_nodes) == ["mul", "p_c_0_bias", "p_c_0_weight"] and own.params == []
+    assert [_names(part.nodes) for part in found["torch.nn.modules.linear.Linear"]] == [
+        _names(inner.nodes),
+        ["linear_2"],
+    ]
+    assert _names(found[Inner][0].nodes) == ["mul", "mul_1", "relu", "relu_2"]
+    assert check_subgraphs_connected(own, found[nn.ReLU][0]) and not check_subgraphs_connected(found[nn.ReLU][0], own)
+    only = get_source_partitions(graph, [nn.Linear], filter_fn=lambda node: node.name == "linear_2")
+    assert [part.nodes for part in only[nn.Linear]] == [own.nodes]
+    with pytest.raises(NotImplementedError, match="Ask for classes of modules"):
+        get_source_partitions(graph, ["relu"])
+
+
+def test_steps_by_what_they_say_of_their_source():
+    traced = fx.symbolic_trace(Outer())
+    for node in traced.graph.nodes:
+        if node.op == "call_module":
+            node.meta["source_fn_stack"] = [(node.name, type(traced.get_submodule(node.target)))]
+    parts = get_source_partitions(traced.graph, [nn.Linear])[nn.Linear]
+    assert [_names(part.nodes) for part in parts] == [["i_l"], ["i_l_1"], ["c_0"], ["i_l_2"], ["i_l_3"]]
+
+
+def test_types_of_items():
+    def items(x: tuple[int, torch.Tensor], y: list[torch.Tensor], z):
+        return x[0], x[1], y[0], z[0]
+
+    graph = fx.symbolic_trace(items).graph
+    annotate_getitem_nodes(graph)
+    found = [node.type for node in graph.nodes if node.target is operator.getitem]
+    assert found == [int, torch.Tensor, torch.Tensor, None]
+
+
+def test_passes_under_a_name():
+    traced = fx.symbolic_trace(Constants())
+    observer = GraphTransformObserver(traced, "name")
+    assert observer.apply_graph_pass(lambda graph: graph) is traced.graph
+    assert observer.apply_gm_pass(lambda module: module) is traced
+    with pytest.raises(NotImplementedError, match="log_url"):
+        GraphTransformObserver(traced, "name", log_url="here")
+
+
+def test_annotations_of_steps():
+    @fx.traceback.annotate_fn({"k": 1})
+    def told():
+        return dict(fx.traceback.get_current_meta())
+
+    assert told() == {"custom": {"k": 1}} and fx.traceback.get_current_meta() == {}
+    with fx.traceback.set_current_replay_node("n"):
+        assert fx.traceback.get_current_replay_node() == "n"
+    assert fx.traceback.get_current_replay_node() is None

@@ -201,7 +201,7 @@ class ExportedProgram:
         body = code.strip("\n").replace("\n", "\n    ")
         signature = str(self.graph_signature).strip("\n").replace("\n", "\n    ")
         return (
-            f"ExportedProgram:\n    {body}\n\nGraph signature: \n    {signature}\n\n"
+            f"ExportedProgram:\n    {body}\n    \nGraph signature: \n    {signature}\n    \n"
             f"Range constraints: {self.range_constraints}\n"
         )
 

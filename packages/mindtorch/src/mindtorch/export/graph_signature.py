@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 __all__ = [
@@ -121,8 +121,6 @@ class InputSpec:
         persistent = "" if self.persistent is None else f" persistent={self.persistent}"
         return f"{self.arg.name}: {self.kind.name}{target}{persistent}"
 
-    __repr__ = __str__
-
 
 @dataclasses.dataclass
 class OutputSpec:
@@ -225,6 +223,56 @@ class ExportGraphSignature:
     def backward_signature(self) -> ExportBackwardSignature | None:
         """None: graphs have no backward pass."""
         return None
+
+    @property
+    def assertion_dep_token(self) -> Mapping[int, str] | None:
+        """None: assertions have no order of their own."""
+        return None
+
+    @property
+    def input_tokens(self) -> Collection[str]:
+        """The nodes of tokens that order effects: there are none."""
+        return tuple(spec.arg.name for spec in self._inputs(InputKind.TOKEN))
+
+    @property
+    def output_tokens(self) -> Collection[str]:
+        """The same of outputs."""
+        return tuple(spec.arg.name for spec in self._outputs(OutputKind.TOKEN))
+
+    @property
+    def inputs_to_lifted_custom_objs(self) -> Mapping[str, str]:
+        """Node -> object of a custom class: there are none."""
+        return {spec.arg.name: str(spec.target) for spec in self._inputs(InputKind.CUSTOM_OBJ)}
+
+    def replace_all_uses(self, old: str, new: str) -> None:
+        """Call a node of inputs and outputs by another name.
+
+        Raises
+        ------
+        AssertionError
+            Where a name is no text.
+        """
+        if not isinstance(old, str) or not isinstance(new, str):
+            raise AssertionError(f"expected the names of nodes, got {old!r} and {new!r}")
+        specs: list[InputSpec | OutputSpec] = [*self.output_specs, *self.input_specs]
+        for spec in specs:
+            if spec.arg.name == old and not isinstance(spec.arg, ConstantArgument):
+                spec.arg.name = new
+
+    def get_replace_hook(self, replace_inputs: bool = False) -> Callable[[Any, str, Any], None]:
+        """What `torch.fx.GraphModule` may call where a step takes another's place: outputs are called by the new name.
+
+        Parameters
+        ----------
+        replace_inputs
+            Inputs as well.
+        """
+
+        def renamed(old: Any, new: str, user: Any) -> None:
+            if user.op == "output" or replace_inputs and old.op == "placeholder":
+                self.replace_all_uses(old.name, new)
+
+        return renamed
 
     def __str__(self) -> str:
         inputs, outputs = ("\n".join(str(spec) for spec in specs) for specs in (self.input_specs, self.output_specs))

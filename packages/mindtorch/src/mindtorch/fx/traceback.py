@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 __all__ = [
     "annotate",
+    "annotate_fn",
     "format_stack",
     "get_current_meta",
+    "get_current_replay_node",
     "has_preserved_node_meta",
     "preserve_node_meta",
     "reset_grad_fn_seq_nr",
     "set_current_meta",
+    "set_current_replay_node",
     "set_grad_fn_seq_nr",
     "set_stack_trace",
 ]
@@ -52,12 +56,43 @@ def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
     """Within ``with``, nodes that are made have the entries in ``meta["custom"]``, while `meta` is kept."""
     global current_meta
     before = current_meta
-    custom = {**current_meta.get("custom", {}), **annotation_dict}
-    current_meta = {**current_meta, "custom": custom} if should_preserve_node_meta else before
+    current_meta = {**current_meta, "custom": {**current_meta.get("custom", {}), **annotation_dict}}
     try:
         yield
     finally:
         current_meta = before
+
+
+def annotate_fn(annotation_dict: dict[str, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: nodes that are made while the function runs have the entries, as by `annotate`."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def annotated(*args: Any, **kwargs: Any) -> Any:
+            with annotate(annotation_dict):
+                return function(*args, **kwargs)
+
+        return annotated
+
+    return decorate
+
+
+_replayed: list[Any] = []
+
+
+@contextlib.contextmanager
+def set_current_replay_node(node: Any) -> Iterator[None]:
+    """Within ``with``, a node is the one that is replayed."""
+    _replayed.append(node)
+    try:
+        yield
+    finally:
+        _replayed.pop()
+
+
+def get_current_replay_node() -> Any:
+    """The node that is replayed; None where there is none."""
+    return _replayed[-1] if _replayed else None
 
 
 def set_grad_fn_seq_nr(seq_nr: int) -> None:
