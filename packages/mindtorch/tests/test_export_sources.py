@@ -134,3 +134,17 @@ def test_signatures_can_be_renamed():
     signature.replace_all_uses(signature.user_outputs[0], "other")
     assert signature.user_outputs == ("other",) and signature.user_inputs == ("x",)
     assert repr(signature.input_specs[0]).startswith("InputSpec(kind=<InputKind.USER_INPUT: 1>, arg=TensorArgument(")
+
+
+class Written(nn.Module):
+    def forward(self, x):
+        copied = (x * 2).clone()
+        copied[0] = 0.5  # a part of fixed size, of memory of which the size varies
+        return copied
+
+
+@pytest.mark.parametrize("table", [{}, None])
+def test_writes_to_parts_of_tensors_whose_sizes_vary(table):
+    program = export(Written(), (A,), dynamic_shapes={"x": {0: Dim.AUTO}}).run_decompositions(table)
+    x = torch.randn(7, 4)
+    assert torch.equal(program.module()(x), Written()(x))

@@ -177,13 +177,12 @@ def _part(value: Any, fakes: list[FakeTensor], blocks: dict[int, int]) -> Any:
 
 
 def _tensor_part(fake: FakeTensor, fakes: list[FakeTensor], blocks: dict[int, int]) -> Any:
-    array = fake._array
-    for number in (*array.shape, *array.strides, array.offset):
+    array, block = fake._array, block_of(fake)
+    for number in (*array.shape, *array.strides, array.offset, block.nbytes):  # of a part of it too
         if type(number) is not int:
             raise Bypass("symbolic sizes")
     if fake.constant is not None:
         raise Bypass("constant attribute")
-    block = block_of(fake)
     fakes.append(fake)
     together = blocks.setdefault(id(block), len(fakes))  # which of them share memory
     return array.shape, array.strides, array.offset, block.nbytes, fake._dtype, array.device, fake._keys, together
