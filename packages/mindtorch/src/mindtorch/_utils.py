@@ -6,9 +6,10 @@ Several tensors as one and back, the numbers of devices, names of what is looked
 from __future__ import annotations
 
 import importlib
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic, ParamSpec
 
 import mindtorch as torch  # PyTorch's pickles call memory formats ``torch._utils torch.channels_last``
 from mt_core.printing import printoptions
@@ -18,6 +19,9 @@ from mt_nn.parameter import _rebuild_parameter as _rebuild_parameter
 from mt_nn.parameter import _rebuild_parameter_with_state as _rebuild_parameter_with_state
 
 __all__: list[str] = []
+
+_P = ParamSpec("_P")
+_log = logging.getLogger("torch._utils")
 
 globals().update({name: getattr(_rebuild, name) for name in _REBUILDERS})
 
@@ -39,7 +43,80 @@ def render_call(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     return f"{torch.overrides.resolve_name(fn) or fn}({', '.join(written)})"
 
 
+# Callbacks, and seeds that wait
+
+
+class CallbackRegistry(Generic[_P]):
+    """Functions that are called one after the other; what one raises is logged, and the next is called.
+
+    Parameters
+    ----------
+    name
+        What they are for, for the log.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.callback_list: list[Callable[_P, None]] = []
+
+    def add_callback(self, cb: Callable[_P, None]) -> None:
+        """Add a function to be called."""
+        self.callback_list.append(cb)
+
+    def fire_callbacks(self, *args: _P.args, **kwargs: _P.kwargs) -> None:
+        """Call all functions, in the order in which they were added."""
+        for callback in self.callback_list:
+            try:
+                callback(*args, **kwargs)
+            except Exception:  # noqa: BLE001 - who fires callbacks goes on, whatever they do
+                _log.exception("Exception in callback for %s registered with gpu trace", self.name)
+
+
+class _LazySeedTracker:
+    """The last seeds that were asked for before a device was there, of one device and of all, in order.
+
+    Attributes
+    ----------
+    manual_seed_all_cb, manual_seed_cb
+        (function to be called, stack of its call); None without one.
+    call_order
+        Both, the last one last.
+    """
+
+    def __init__(self) -> None:
+        self.manual_seed_all_cb: Any = None
+        self.manual_seed_cb: Any = None
+        self.call_order: list[Any] = []
+
+    def queue_seed_all(self, cb: Any, traceback: Any) -> None:
+        """Remember a seed for all devices."""
+        self.manual_seed_all_cb = (cb, traceback)
+        self.call_order = [self.manual_seed_cb, self.manual_seed_all_cb]
+
+    def queue_seed(self, cb: Any, traceback: Any) -> None:
+        """Remember a seed for the current device."""
+        self.manual_seed_cb = (cb, traceback)
+        self.call_order = [self.manual_seed_all_cb, self.manual_seed_cb]
+
+    def get_calls(self) -> list[Any]:
+        """What is to be called, in order; None for what nobody asked for."""
+        return self.call_order
+
+
 # Several tensors as one
+
+
+def _maybe_view_chunk_cat(res: torch.Tensor, group_size: int, gather_dim: int) -> torch.Tensor:
+    """The `group_size` chunks of a tensor along its first dimension, one after the other along another dimension.
+
+    A view where that leaves the order of the elements as it is, `res` itself for dimension 0, else a copy.
+    """
+    if gather_dim == 0:
+        return res
+    shape, per_chunk = list(res.shape), res.size(0) // group_size
+    if per_chunk == 1 and gather_dim < len(shape) and all(shape[i] == 1 for i in range(1, gather_dim)):
+        return res.view(per_chunk, *shape[1:gather_dim], group_size * shape[gather_dim], *shape[gather_dim + 1 :])
+    return torch.cat(torch.chunk(res, group_size, dim=0), dim=gather_dim)
 
 
 def _flatten_dense_tensors(tensors: Iterable[torch.Tensor]) -> torch.Tensor:

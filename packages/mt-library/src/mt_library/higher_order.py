@@ -16,6 +16,7 @@ from mt_core.state import excluding, tls
 from mt_core.transforms.interpreters import innermost, outside
 
 from .dispatch_keys import key_of_device_type
+from .operator_base import OperatorBase
 
 __all__ = ["HIGHER_ORDER", "HigherOrderOperator", "recorders"]
 
@@ -30,7 +31,7 @@ recorders: dict[int, Callee] = {}
 _IMPLICIT, _EXPLICIT = "CompositeImplicitAutograd", "CompositeExplicitAutograd"
 
 
-class HigherOrderOperator(abc.ABC):
+class HigherOrderOperator(OperatorBase, abc.ABC):
     """Base of operators that take functions; a subclass names itself and is called by ``super().__call__``.
 
     A call goes to the kernel of the first key that takes part in it: transforms of ``torch.func``, autograd, functional

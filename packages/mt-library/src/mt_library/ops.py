@@ -23,12 +23,16 @@ from .defaults import defaults_left_out
 from .dispatch_keys import COMPOSITE, is_device_key, key_of_device_type
 from .function_schema import FunctionSchema
 from .higher_order import HIGHER_ORDER, HigherOrderOperator
-from .key_sets import key_set_of_call
+from .key_resolution import resolve_key
+from .key_sets import DispatchKey, key_set_of_call
+from .operator_base import OperatorBase
+from .questions import has_kernel
 from .results import checked
 from .tags import Tag, tags_of_built_in
 
 __all__ = [
-    "HigherOrderOperator", "OpOverload", "OpOverloadPacket", "fallback_builder", "number_form_of", "operator_of", "ops",
+    "DispatchKey", "HigherOrderOperator", "OpOverload", "OpOverloadPacket", "OperatorBase", "fallback_builder",
+    "number_form_of", "operator_of", "ops", "resolve_key",
 ]  # fmt: skip
 
 
@@ -58,7 +62,7 @@ def _absent_from(names: set[str]) -> int:
     return absent if "Python" in names else absent | PYTHON
 
 
-class OpOverload:
+class OpOverload(OperatorBase):
     """One operator: ``torch.ops.aten.add.Tensor``."""
 
     def __init__(self, overload: Overload, schema: Schema | None = None) -> None:
@@ -192,10 +196,9 @@ class OpOverload:
             return NotImplemented
         return written_in_others(*bind(self._schema, args, kwargs, self._numbers))
 
-    def has_kernel_for_dispatch_key(self, key: Any) -> bool:
-        """Whether a kernel was registered for a dispatch key through ``torch.library``."""
-        operator = registrations.find(self.name())
-        return operator is not None and operator.kernel(getattr(key, "name", str(key))) is not None
+    def has_kernel_for_dispatch_key(self, k: Any) -> bool:
+        """Whether there is a kernel at this very key: the core's, of a library, or of `py_impl`."""
+        return super().has_kernel_for_dispatch_key(k) or has_kernel(self.name(), getattr(k, "name", str(k)))
 
     def __repr__(self) -> str:
         return f"<OpOverload(op='{self._namespace}.{self._opname}', overload='{self._overloadname}')>"

@@ -69,11 +69,13 @@ from ._dispatch_keys import _dispatch_tls_set_dispatch_key_excluded as _dispatch
 from ._dispatch_keys import _dispatch_tls_set_dispatch_key_included as _dispatch_tls_set_dispatch_key_included
 from ._dispatch_keys import _ExcludeDispatchKeyGuard as _ExcludeDispatchKeyGuard
 from ._dispatch_keys import _ForceDispatchKeyGuard as _ForceDispatchKeyGuard
+from ._dispatch_keys import _get_dispatch_mode as _get_dispatch_mode
 from ._dispatch_keys import _get_dispatch_stack_at as _get_dispatch_stack_at
 from ._dispatch_keys import _IncludeDispatchKeyGuard as _IncludeDispatchKeyGuard
 from ._dispatch_keys import _len_torch_dispatch_stack as _len_torch_dispatch_stack
 from ._dispatch_keys import _PreserveDispatchKeyGuard as _PreserveDispatchKeyGuard
 from ._dispatch_keys import _SetExcludeDispatchKeyGuard as _SetExcludeDispatchKeyGuard
+from ._dispatch_keys import _TorchDispatchModeKey as _TorchDispatchModeKey
 from ._dispatch_questions import *  # noqa: F403 - every name of it
 from ._dual_levels import _enter_dual_level as _enter_dual_level
 from ._dual_levels import _exit_dual_level as _exit_dual_level
@@ -83,6 +85,9 @@ from ._jit import _get_tracing_state as _get_tracing_state
 from ._jit import _jit_clear_class_registry as _jit_clear_class_registry
 from ._jit import _jit_get_emit_hooks as _jit_get_emit_hooks
 from ._jit import _jit_set_emit_hooks as _jit_set_emit_hooks
+from ._schema_info import _SchemaArgType as _SchemaArgType
+from ._schema_info import _SchemaArgument as _SchemaArgument
+from ._schema_info import _SchemaInfo as _SchemaInfo
 from ._schemas import *  # noqa: F403 - every name of it
 
 __all__ = [

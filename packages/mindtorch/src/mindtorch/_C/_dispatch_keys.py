@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 from mt_core import Tensor
 from mt_core.devices import device
 from mt_core.keys import ADINPLACE_OR_VIEW, AUTOCAST, AUTOGRAD, CONJUGATE, INFERENCE, NEGATIVE, PYTHON
+from mt_core.python_dispatch import mode_of_kind
 from mt_core.state import tls
 from mt_library.dispatch_keys import key_of_device_type
 from mt_library.key_sets import DEVICES, KEY_BITS, DispatchKey, DispatchKeySet, key_set
@@ -266,6 +268,21 @@ def _dispatch_get_backend_keyset_from_autograd(key: Any) -> DispatchKeySet:
 
 
 # The stack of modes
+
+
+class _TorchDispatchModeKey(enum.Enum):
+    """Kinds of modes of PyTorch's own, of which a thread has one each: the lower the number, the later it is asked."""
+
+    FAKE = 0
+    PROXY = 1
+    FUNCTIONAL = 2
+
+
+def _get_dispatch_mode(key: _TorchDispatchModeKey) -> Any:
+    """The mode of one of PyTorch's own kinds that is on in this thread; None without one."""
+    if not isinstance(key, _TorchDispatchModeKey):
+        raise RuntimeError(f"_get_dispatch_mode(): expected a _TorchDispatchModeKey, but got {type(key)}")
+    return mode_of_kind(key)
 
 
 def _len_torch_dispatch_stack() -> int:

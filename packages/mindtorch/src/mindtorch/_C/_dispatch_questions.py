@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mt_core.dispatch.dispatcher import layer_for
 from mt_core.keys import HOLLOW, PYTHON
 from mt_core.state import tls
 from mt_library import Library
 from mt_library.dispatch_keys import is_key
+from mt_library.key_resolution import ALIASES, has_backend_fallback, is_included_in_alias
 from mt_library.key_sets import DEVICES
 from mt_library.questions import dump as _dispatch_dump
 from mt_library.questions import (
@@ -23,7 +23,6 @@ from mt_library.questions import (
 from ._dispatch_keys import (
     DispatchKey,
     DispatchKeySet,
-    bit_of,
 )
 
 __all__ = [
@@ -35,13 +34,6 @@ __all__ = [
     "_dispatch_kernel_for_dispatch_key_is_fallthrough", "_dispatch_library", "_dispatch_num_backends",
     "_dispatch_print_registrations_for_dispatch_key", "_parse_dispatch_key",
 ]  # fmt: skip
-
-_ALIASES = frozenset(
-    """
-    Autograd CompositeExplicitAutograd CompositeExplicitAutogradNonFunctional CompositeImplicitAutograd
-    CompositeImplicitAutogradNestedTensor FuncTorchBatchedDecomposition
-    """.split()
-)
 
 
 def _name(key: Any) -> str:
@@ -115,30 +107,17 @@ def _dispatch_find_dangling_impls() -> list[str]:
 
 def _dispatch_has_backend_fallback(key: Any) -> bool:
     """Whether a key has something for every operator: a layer, or the fallback of a library."""
-    from mt_library.fallbacks import fallback_at  # lazy: beside the import of libraries
-
-    name = _name(key)
-    if fallback_at(name) is not None:
-        return True
-    try:
-        return layer_for(bit_of(DispatchKey[name])) is not None
-    except NotImplementedError:
-        return False
+    return has_backend_fallback(_name(key))
 
 
 def _dispatch_is_alias_key(key: Any) -> bool:
     """Whether a key stands for several."""
-    return _name(key) in _ALIASES
+    return _name(key) in ALIASES
 
 
 def _dispatch_is_included_in_alias(key: Any, alias: Any) -> bool:
     """Whether a key is one of those that an alias stands for."""
-    name, of = _name(key), _name(alias)
-    if of == "Autograd":
-        return name.startswith("Autograd") and name != of
-    if of not in _ALIASES:
-        return name == of
-    return name in DEVICES or of == "CompositeImplicitAutograd" and name.startswith("Autograd")
+    return is_included_in_alias(_name(key), _name(alias))
 
 
 def _dispatch_num_backends() -> int:

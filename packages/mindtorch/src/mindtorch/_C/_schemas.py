@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mt_library import OpOverload, OpOverloadPacket, ops
 from mt_library.function_schema import AliasInfo as _AliasInfo
 from mt_library.function_schema import Argument, FunctionSchema, parsed_schema
+from mt_library.key_sets import DispatchKeySet
 from mt_library.registrations import known_names
 from mt_library.schema_types import (
     AnyType,
@@ -31,12 +33,14 @@ from mt_library.schema_types import (
     TupleType,
     Type,
 )
+from mt_library.tags import Tag
 
 __all__ = [
     "AnyType", "Argument", "AwaitType", "BoolType", "ComplexType", "DeviceObjType", "DictType", "FloatType",
     "FunctionSchema", "FutureType", "IntType", "ListType", "NoneType", "NumberType", "OptionalType", "RRefType",
     "StreamObjType", "StringType", "SymBoolType", "SymIntType", "TensorType", "TupleType", "Type", "_AliasInfo",
-    "_dispatch_call_boxed", "_dispatch_find_schema_or_throw", "_dispatch_get_all_op_names", "_get_schema",
+    "_dispatch_call_boxed", "_dispatch_find_schema_or_throw", "_dispatch_get_all_op_names", "_get_operation_overload",
+    "_get_schema",
     "_jit_get_all_schemas", "_jit_get_schemas_for_operator", "_jit_resolve_packet", "parse_schema",
 ]  # fmt: skip
 
@@ -91,6 +95,21 @@ def _find(name: str, overload: str) -> OpOverload:
             f"Could not find schema for {name}.{overload}" if overload else f"Could not find schema for {name}."
         )
     return found
+
+
+def _get_operation_overload(
+    name: str, overload: str
+) -> tuple[Callable[..., Any], Callable[..., Any], list[Tag]] | None:
+    """(what calls an operator, what calls it at a dispatch key, its tags); None where there is none of the name."""
+    packet = _packet(name)
+    operator: OpOverload | None = None if packet is None else getattr(packet, overload or "default", None)
+    if operator is None:
+        return None
+
+    def at_key(key: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return operator.redispatch(DispatchKeySet(key), *args, **kwargs)
+
+    return operator, at_key, list(operator.tags)
 
 
 def _get_schema(name: str, overload: str) -> FunctionSchema:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import enum
 import functools
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,18 +22,12 @@ from mt_core.subclasses import share_storage
 from mt_library.ops import OpOverload
 from mt_library.tags import Tag
 
+from .._C._dispatch_keys import _TorchDispatchModeKey as _TorchDispatchModeKey
+
 __all__ = [
     "BaseTorchDispatchMode", "TorchDispatchMode", "is_traceable_wrapper_subclass",
     "is_traceable_wrapper_subclass_type", "return_and_correct_aliasing", "transform_subclass",
 ]  # fmt: skip
-
-
-class _TorchDispatchModeKey(enum.Enum):
-    """Kinds of modes of PyTorch's own, of which a thread has one each: the lower the number, the later it is asked."""
-
-    FAKE = 0
-    PROXY = 1
-    FUNCTIONAL = 2
 
 
 class TorchDispatchMode:
