@@ -26,6 +26,24 @@ def device_number(device_type: str) -> int:
     return _NUMBERS.get(device_type, _PRIVATE_NUMBER)
 
 
+def _type_of_number(number: int) -> str:
+    """The device type of one of PyTorch's numbers."""
+    found = next((name for name, known in _NUMBERS.items() if known == number), None)
+    if found is None:
+        raise RuntimeError("Expected isValidDeviceType(device_type) to be true, but got false.")
+    return found
+
+
+class _NameOnly:
+    """The handle of a stream that is known by its numbers alone: nothing can be asked of it, and nothing done in it."""
+
+    def __init__(self, id: int, device_index: int) -> None:
+        self.id, self.device_index = id, device_index
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("a torch.Stream that was made of a stream_id is a name: no work can be given to it")
+
+
 def _place(wanted: Any, what: str) -> Device:
     """A device with its index: that of the accelerator when none is named, and the CPU where there is none.
 
@@ -97,6 +115,9 @@ class Stream:
         Where; the accelerator's current device by default.
     priority
         Lower numbers are served first.
+    stream_id, device_index, device_type
+        All three in place of the others: only the name of a stream, whose device need not be there, with PyTorch's
+        number of its type.
 
     Raises
     ------
@@ -112,7 +133,16 @@ class Stream:
     _handle: Any
     device: Device
 
-    def __init__(self, device: Any = None, *, priority: int = 0) -> None:
+    def __init__(
+        self, device: Any = None, *, priority: int = 0, stream_id: int | None = None, device_index: int | None = None,
+        device_type: int | None = None,
+    ) -> None:  # fmt: skip
+        if stream_id is not None or device_index is not None or device_type is not None:
+            if stream_id is None or device_index is None or device_type is None or device is not None:
+                wrong = "device_type" if stream_id is None and device_index is None else "stream_id"
+                raise TypeError(f"Stream() got an unexpected keyword argument '{wrong}'")
+            self._bind(Device(_type_of_number(device_type), device_index), _NameOnly(stream_id, device_index))
+            return
         self._bind(_place(device, "torch.Stream"), None)
         if self.device.index is not None:
             self._handle = self._runtime().stream(self.device.index, priority)

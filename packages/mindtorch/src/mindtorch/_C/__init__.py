@@ -8,6 +8,7 @@ from typing import Any
 from weakref import ref
 
 import mindtorch._C._functions as _functions  # noqa: F401 - an attribute of this module
+import mindtorch._C._profiler as _profiler  # noqa: F401 - an attribute of this module
 from mt_core.api import _functions as _VariableFunctionsClass  # noqa: F401 - pickles reach operators by it
 from mt_core.autograd_state import is_grad_enabled as is_grad_enabled
 from mt_core.autograd_state import set_grad_enabled as _switch_grad
