@@ -8,6 +8,7 @@ import mindtorch as torch
 from mindtorch import _C, _ops, _utils
 from mindtorch._C import DispatchKey, _SchemaArgType, _SchemaArgument, _SchemaInfo
 from mindtorch._subclasses.fake_tensor import FakeTensorMode
+from mindtorch.utils._dtype_abbrs import dtype_abbrs
 
 
 def _facts(overload, values=None):
@@ -123,3 +124,12 @@ def test_a_stream_can_be_a_name_and_tracebacks_tell_frames():
     (frames,) = _C._profiler.symbolize_tracebacks([_C._profiler.gather_traceback(python=True)])
     assert frames[0]["name"] == "test_a_stream_can_be_a_name_and_tracebacks_tell_frames"
     assert frames[0]["filename"] == __file__ and frames[0]["line"] > 100
+
+
+def test_dtypes_have_short_names_of_their_own():
+    short = dtype_abbrs
+    assert (short[torch.float32], short[torch.bfloat16], short[torch.bool], short[torch.complex64]) == (
+        "f32", "bf16", "b8", "c64",
+    )  # fmt: skip
+    assert len(set(short.values())) == len(short)
+    assert {d for d in vars(torch).values() if isinstance(d, torch.dtype)} >= set(short)
