@@ -31,6 +31,30 @@ def test_as_in_pytorch(name: str) -> None:
     assert json.loads(json.dumps(results)) == SNAPSHOT[name]
 
 
+@pytest.mark.parametrize("name", ["POWER_SGD", "POWER_SGD_RANK2", "BATCHED_POWER_SGD", "BATCHED_POWER_SGD_RANK2"])
+def test_factors_of_a_rank_that_is_enough_lose_nothing(name: str) -> None:
+    """Gradients of one input are of rank one, and so is their average here."""
+    hooks = torch.distributed.algorithms.ddp_comm_hooks
+    kind = hooks.DDPCommHookType[name]
+
+    def run(group: Any) -> Any:
+        model = DistributedDataParallel(nn.Linear(8, 8, bias=False))
+        with torch.no_grad():
+            model.module.weight.fill_(0.5)
+        hooks.register_ddp_comm_hook(kind, model, group)
+        expected = torch.arange(8.0).expand(8, 8) * 1.5
+        total = torch.zeros(8, 8)
+        for step in range(9):
+            if step == 4:  # by default they begin to compress late
+                model._comm_hooks[0][1].start_powerSGD_iter = 4
+            model.zero_grad()
+            model(torch.arange(8.0)[None] * (group.rank() + 1)).sum().backward()
+            total += model.module.weight.grad - expected
+        return total.abs().max().item()
+
+    assert max(run_threads(2, run)) < 1e-3
+
+
 def _network() -> nn.Module:
     torch.manual_seed(3)
     return nn.Sequential(

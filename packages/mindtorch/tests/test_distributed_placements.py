@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import importlib
+import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +27,8 @@ PLACEMENTS: dict[Any, tuple[Any, ...]] = {
 UNSUPPORTED = """
     checkpoint.hf_storage.HuggingFaceStorageReader
     checkpoint.hf_storage.HuggingFaceStorageWriter
+    pipelining.PipelineStage pipelining.ScheduleGPipe pipelining.pipeline
+    rpc.init_rpc rpc.rpc_sync rpc.remote rpc.RRef
 """.split()
 
 
@@ -80,3 +84,31 @@ def test_what_is_not_supported_says_so(name: str) -> None:
         assert not hasattr(asked, "from_local")
         with pytest.raises(NotImplementedError, match=rf"{own}\.from_local is not supported"):
             asked.from_local()
+
+
+def test_parts_of_elastic_say_why_they_are_not_there() -> None:
+    elastic = importlib.import_module("mindtorch.distributed.elastic")
+    assert not hasattr(elastic, "agent")
+    with pytest.raises(AttributeError, match=r"torch\.distributed\.elastic\.agent is not supported by mindtorch"):
+        elastic.agent  # noqa: B018
+    assert importlib.import_module("mindtorch.distributed.rpc").is_available() is False
+
+
+def test_what_is_recorded_of_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = importlib.import_module("mindtorch.distributed.elastic.multiprocessing.errors")
+
+    @errors.record
+    def main(divisor: int) -> float:
+        return 1 / divisor
+
+    file = tmp_path / "rank" / "error.json"
+    monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(file))
+    assert main(2) == 0.5
+    assert not file.exists()
+    with pytest.raises(ZeroDivisionError):
+        main(0)
+    said = json.loads(file.read_text())["message"]
+    assert said["message"] == "ZeroDivisionError: division by zero"
+    assert "return 1 / divisor" in said["extraInfo"]["py_callstack"]
+    with pytest.raises(NotImplementedError, match="error_handler"):
+        errors.record(main, error_handler=1)

@@ -198,6 +198,40 @@ def compressed(torch: Any, group: Any) -> Any:
 
 
 @program
+def factored(torch: Any, group: Any) -> Any:
+    """PowerSGD; its first factors are random, and the same for one seed."""
+    name = torch.__name__ + ".distributed.algorithms.ddp_comm_hooks.powerSGD_hook"
+    hooks = __import__(name, fromlist=["powerSGD_hook"])
+    result = []
+    for hook, options in (
+        (hooks.powerSGD_hook, {}),
+        (hooks.powerSGD_hook, {"matrix_approximation_rank": 2, "random_seed": 3}),
+        (hooks.powerSGD_hook, {"use_error_feedback": False, "orthogonalization_epsilon": 1e-8}),
+        (hooks.powerSGD_hook, {"warm_start": False, "batch_tensors_with_same_shape": True}),
+        (hooks.powerSGD_hook, {"min_compression_rate": 100}),
+        (hooks.powerSGD_hook, {"warm_start": False, "use_error_feedback": False, "random_seed": 1}),
+    ):
+        linears = [torch.nn.Linear(9, 8), torch.nn.Tanh(), torch.nn.Linear(8, 9), torch.nn.Linear(9, 8)]
+        model = torch.nn.Sequential(*linears)
+        with torch.no_grad():
+            for number, parameter in enumerate(model.parameters()):
+                values = torch.arange(parameter.numel()).reshape(parameter.shape)
+                parameter.copy_(torch.sin(values * (number + 1.0)))
+        model = torch.nn.parallel.DistributedDataParallel(model, process_group=group)
+        state = hooks.PowerSGDState(group, start_powerSGD_iter=2, **options)
+        model.register_comm_hook(state, hook)
+        seen = []
+        for step in range(5):
+            x = torch.cos(torch.arange(36.0).reshape(4, 9) * (step + 1 + group.rank()))
+            model.zero_grad()
+            model(x).square().sum().backward()
+            seen.append([[round(v, 2) + 0.0 for v in p.grad.flatten()[:5].tolist()] for p in model.parameters()])
+        stats = [round(float(number), 3) for number in state.compression_stats()]
+        result.append([seen, stats, state.iter, state.__getstate__()["start_powerSGD_iter"]])
+    return [*result, refused(lambda: hooks.PowerSGDState(group, start_powerSGD_iter=1))]
+
+
+@program
 def hooks_that_are_refused(torch: Any, group: Any) -> Any:
     model = wrap(torch, group)
     answer = torch.futures.Future[torch.Tensor]
