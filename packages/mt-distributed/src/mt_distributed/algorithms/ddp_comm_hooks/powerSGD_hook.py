@@ -1,15 +1,16 @@
 """PowerSGD: gradients that are matrices travel as two thin factors, and what these lack is added to the next ones.
 
-The algorithm is that of Vogels, Karimireddy and Jaggi (2019): of a matrix M each process computes P = M Q, the sums of P
-are made orthogonal, and the averages of Q = Mᵀ P give M as P Qᵀ.
+The algorithm is that of Vogels, Karimireddy and Jaggi (2019): of a matrix M each process computes P = M Q, the sums
+of P are made orthogonal, and the averages of Q = Mᵀ P give M as P Qᵀ.
 """
 
 from collections.abc import Sequence
 from math import isqrt
 from typing import Any
 
-import mt_core as mt
 import numpy as np
+
+import mt_core as mt
 from mt_core.futures import Future
 
 from ... import distributed_c10d as dist
