@@ -13,5 +13,7 @@ def written(zeros: Any, method: str, *args: Any) -> Any:
     """Zeros with an in-place method (named without its underscore) called on them.
 
     Inside of transforms it is called out of place: what lanes of a batch share cannot take what differs between them.
+    So it is for tensors that say so of themselves, such as those whose elements have to be elsewhere for it.
     """
-    return getattr(zeros, method if tls.transforms else method + "_")(*args)
+    is_out_of_place = tls.transforms or getattr(type(zeros), "_writes_out_of_place", False)
+    return getattr(zeros, method if is_out_of_place else method + "_")(*args)

@@ -43,6 +43,8 @@ class DTensor(mt.Tensor):
     __slots__ = ("_is_copy", "_local_tensor", "_spec")
     __torch_function__ = disabled_torch_function  # type: ignore[assignment]
 
+    #: Read by derivatives: they write out of place, for an operator in place cannot bring elements elsewhere.
+    _writes_out_of_place = True
     _local_tensor: mt.Tensor
     _spec: DTensorSpec
     #: Set where the tensor was to be a view of another, and is a copy, as the other lay otherwise.

@@ -13,6 +13,7 @@ from ._api import DTensor, Operators
 from .placement_types import Placement
 from .redistribution import redistributed
 from .spec import DTensorSpec, TensorMeta, local_part, normalized
+from .rules.view import squeezed_dims
 from .special import handler_for, in_mesh
 from .strategies import Call, Strategy, chosen_strategies, find_rule
 
@@ -35,6 +36,10 @@ def dispatched(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _by_rule(func, args, kwargs) if result is NotImplemented else result
 
 
+#: What gives a tensor another shape, also in place.
+_VIEWS = {"squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims", "as_strided", "resize", "resize_as"}
+
+
 def _by_rule(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     leaves, tree = tree_flatten((args, kwargs))
     mesh = mesh_of(func, leaves)
@@ -47,6 +52,11 @@ def _by_rule(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if writes and not name.partition(".")[0].endswith("_"):
         raise NotImplementedError(f"{func} of distributed tensors is not supported by mindtorch")
     bare = name.replace("_.", ".", 1) if writes else name
+    if writes and bare.partition(".")[0] in _VIEWS:
+        raise NotImplementedError(
+            f"{func} of distributed tensors is not supported by mindtorch: it changes the shape of what it writes to. "
+            "Out of place it is"
+        )
     function = find_rule(bare.removesuffix(".default"))
     if function is None or not str(func).startswith("aten."):
         raise NotImplementedError(f"Operator {func} does not have a sharding strategy registered.")
@@ -73,6 +83,9 @@ def _by_rule(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # What was brought here may lie in another order than the whole does.
         result = local_args[0].reshape(local_args[1])
         moved = moved or not _shares(result, local_args[0])
+    elif call.name.startswith("squeeze"):
+        # A part may be of size one where the whole is not.
+        result = local_args[0].squeeze(squeezed_dims(call))
     else:
         result = func(*local_args, **local_kwargs)
     if writes:

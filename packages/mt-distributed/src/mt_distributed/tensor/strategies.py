@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .placement_types import Partial, Placement, Replicate, Shard
-from .spec import DTensorSpec
+from .spec import DTensorSpec, shard_sizes
 
 __all__ = ["Call", "Rule", "Strategy", "chosen_strategies", "find_rule", "rule"]
 
@@ -77,6 +77,18 @@ class Call:
     def is_even(self, index: int, dim: int) -> bool:
         """Whether a tensor's dimension, split by this dimension of the mesh, too, has parts of one size."""
         return self.shape(index)[dim] % (self.parts_before(index, dim) * self.count) == 0
+
+    def is_filled(self, index: int, dim: int) -> bool:
+        """Whether a tensor's dimension, split by this dimension of the mesh, too, leaves no rank without elements."""
+        sizes = [self.shape(index)[dim]]
+        counts = [
+            self.tensors[0].mesh.size(at)
+            for at, strategy in enumerate(self.before)
+            if isinstance(placement := strategy.inputs[index], Shard) and placement.dim == dim
+        ]
+        for count in [*counts, self.count]:
+            sizes = [part for size in sizes for part in shard_sizes(size, count)]
+        return min(sizes) > 0
 
 
 Rule = Callable[[Call], Sequence[Strategy]]

@@ -25,6 +25,8 @@ def _left(call: Call, name: str, dim: int) -> Placement | None:
     kind = _LEFT[name]
     if kind is None or call.name in ("max.dim", "min.dim"):
         return None
+    if kind in ("max", "min", "norm") and not call.is_filled(0, dim):
+        return None  # of no elements there is no extreme
     if kind == "avg":
         return Partial("avg") if call.is_even(0, dim) else None
     if kind == "norm":

@@ -42,9 +42,17 @@ def unsqueezed(call: Call) -> list[Strategy]:
     return _kept(call, [(dim, dim + (dim >= new)) for dim in range(call.ndim())])
 
 
+def squeezed_dims(call: Call) -> tuple[int, ...]:
+    """Dimensions of the whole that a squeeze leaves out."""
+    asked = call.args.get("dim")
+    if asked is not None and not isinstance(asked, int) and len(asked) == 0:
+        return ()
+    return tuple(dim for dim in sorted(dims_of(asked, call.ndim())) if call.shape()[dim] == 1)
+
+
 @rule("squeeze")
 def squeezed(call: Call) -> list[Strategy]:
-    gone = {dim for dim in dims_of(call.args.get("dim"), call.ndim()) if call.shape()[dim] == 1}
+    gone = squeezed_dims(call)
     left = [dim for dim in range(call.ndim()) if dim not in gone]
     return _kept(call, [(dim, at) for at, dim in enumerate(left)])
 
