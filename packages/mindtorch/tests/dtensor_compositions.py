@@ -17,11 +17,23 @@ SIZES = (1, 2, 3, 4, 5, 6)
 def _same(x: Any, draw: random.Random) -> Callable[[Any], Any] | None:
     return draw.choice(
         [
-            torch.tanh, torch.sigmoid, torch.neg, torch.square, F.gelu, F.silu, torch.cos,
-            lambda t: t * 0.5 + 1, lambda t: 2 - t / 3, lambda t: t.clamp(-0.5, 0.5), lambda t: torch.where(t > 0, t, t * 0.1),
-            lambda t: t.masked_fill(t < -1, 0.25), lambda t: t.clone(), lambda t: t.abs().sqrt() + 0.1, lambda t: t.contiguous(),
+            torch.tanh,
+            torch.sigmoid,
+            torch.neg,
+            torch.square,
+            F.gelu,
+            F.silu,
+            torch.cos,
+            lambda t: t * 0.5 + 1,
+            lambda t: 2 - t / 3,
+            lambda t: t.clamp(-0.5, 0.5),
+            lambda t: torch.where(t > 0, t, t * 0.1),
+            lambda t: t.masked_fill(t < -1, 0.25),
+            lambda t: t.clone(),
+            lambda t: t.abs().sqrt() + 0.1,
+            lambda t: t.contiguous(),
         ]
-    )  # fmt: skip
+    )
 
 
 def _dim(x: Any, draw: random.Random) -> int | None:
@@ -33,10 +45,16 @@ def _reduced(x: Any, draw: random.Random) -> Callable[[Any], Any] | None:
     if dim is None:
         return None
     kinds: list[Callable[[Any], Any]] = [
-        lambda t: t.sum(dim, keepdim=keep), lambda t: t.mean(dim, keepdim=keep), lambda t: t.amax(dim, keepdim=keep),
-        lambda t: t.logsumexp(dim, keepdim=keep), lambda t: t.norm(dim=dim, keepdim=keep),
-        lambda t: t.min(dim, keepdim=keep).values, lambda t: t.prod(dim, keepdim=keep), lambda t: t.sum(), lambda t: t.mean(),
-    ]  # fmt: skip
+        lambda t: t.sum(dim, keepdim=keep),
+        lambda t: t.mean(dim, keepdim=keep),
+        lambda t: t.amax(dim, keepdim=keep),
+        lambda t: t.logsumexp(dim, keepdim=keep),
+        lambda t: t.norm(dim=dim, keepdim=keep),
+        lambda t: t.min(dim, keepdim=keep).values,
+        lambda t: t.prod(dim, keepdim=keep),
+        lambda t: t.sum(),
+        lambda t: t.mean(),
+    ]
     if x.shape[dim] > 1:
         kinds.append(lambda t: t.var(dim, keepdim=keep))
     return draw.choice(kinds)
@@ -48,10 +66,15 @@ def _along(x: Any, draw: random.Random) -> Callable[[Any], Any] | None:
         return None
     return draw.choice(
         [
-            lambda t: t.softmax(dim), lambda t: t.log_softmax(dim), lambda t: t.cumsum(dim), lambda t: t.flip(dim),
-            lambda t: t.sort(dim).values, lambda t: F.layer_norm(t, t.shape[-1:]), lambda t: t.topk(1, dim).values,
+            lambda t: t.softmax(dim),
+            lambda t: t.log_softmax(dim),
+            lambda t: t.cumsum(dim),
+            lambda t: t.flip(dim),
+            lambda t: t.sort(dim).values,
+            lambda t: F.layer_norm(t, t.shape[-1:]),
+            lambda t: t.topk(1, dim).values,
         ]
-    )  # fmt: skip
+    )
 
 
 def _viewed(x: Any, draw: random.Random) -> Callable[[Any], Any] | None:
@@ -62,9 +85,12 @@ def _viewed(x: Any, draw: random.Random) -> Callable[[Any], Any] | None:
     order = list(range(x.ndim))
     draw.shuffle(order)
     kinds: list[Callable[[Any], Any]] = [
-        lambda t: t.transpose(a, b), lambda t: t.permute(order), lambda t: t.flatten(low, high),
-        lambda t: t.reshape(-1), lambda t: t.squeeze(a),
-    ]  # fmt: skip
+        lambda t: t.transpose(a, b),
+        lambda t: t.permute(order),
+        lambda t: t.flatten(low, high),
+        lambda t: t.reshape(-1),
+        lambda t: t.squeeze(a),
+    ]
     if x.ndim < 4:
         kinds.append(lambda t: t.unsqueeze(a))
         count = draw.choice(SIZES)
@@ -84,10 +110,14 @@ def _parted(x: Any, draw: random.Random) -> Callable[[Any], Any] | None:
     indices = torch.tensor([draw.randrange(x.shape[dim]) for _ in range(draw.choice((1, 3)))])
     return draw.choice(
         [
-            lambda t: t.narrow(dim, start, stop - start), lambda t: t.select(dim, start), lambda t: t.split(2, dim)[0],
-            lambda t: t.chunk(2, dim)[-1], lambda t: t.unbind(dim)[-1], lambda t: t.index_select(dim, _like(indices, t)),
+            lambda t: t.narrow(dim, start, stop - start),
+            lambda t: t.select(dim, start),
+            lambda t: t.split(2, dim)[0],
+            lambda t: t.chunk(2, dim)[-1],
+            lambda t: t.unbind(dim)[-1],
+            lambda t: t.index_select(dim, _like(indices, t)),
         ]
-    )  # fmt: skip
+    )
 
 
 def _pair(x: Any, y: Any, draw: random.Random) -> Callable[[Any, Any], Any] | None:
@@ -96,9 +126,14 @@ def _pair(x: Any, y: Any, draw: random.Random) -> Callable[[Any, Any], Any] | No
     except RuntimeError:
         return None
     kinds: list[Callable[[Any, Any], Any]] = [
-        torch.add, torch.sub, torch.mul, torch.maximum, lambda s, t: s / (t.square() + 1), lambda s, t: s.lerp(t, 0.25),
+        torch.add,
+        torch.sub,
+        torch.mul,
+        torch.maximum,
+        lambda s, t: s / (t.square() + 1),
+        lambda s, t: s.lerp(t, 0.25),
         lambda s, t: torch.where(s > t, s, t),
-    ]  # fmt: skip
+    ]
     if x.shape == y.shape and x.ndim:
         kinds += [lambda s, t: torch.cat([s, t], 0), lambda s, t: F.mse_loss(s, t)]
         if x.ndim < 4:
@@ -201,12 +236,18 @@ def differences(mesh: Any, seeds: range) -> list[str]:
         program, draw = Program(seed), random.Random(seed)
         wanted = program.run([value.clone().requires_grad_() for value in program.inputs])
         spread = [
-            distribute_tensor(value.clone().requires_grad_(), mesh, placements(draw, value.ndim, mesh.ndim), src_data_rank=None)
+            distribute_tensor(
+                value.clone().requires_grad_(), mesh, placements(draw, value.ndim, mesh.ndim), src_data_rank=None
+            )
             for value in program.inputs
-        ]  # fmt: skip
+        ]
 
         def move(tensor: Any, draw: random.Random = draw) -> Any:
-            return tensor.redistribute(placements=placements(draw, tensor.ndim, mesh.ndim)) if draw.random() < 0.2 else tensor
+            return (
+                tensor.redistribute(placements=placements(draw, tensor.ndim, mesh.ndim))
+                if draw.random() < 0.2
+                else tensor
+            )
 
         try:
             got = program.run(spread, move)
@@ -214,7 +255,9 @@ def differences(mesh: Any, seeds: range) -> list[str]:
             wrong.append(f"{seed}: {type(error).__name__}: {str(error)[:200]}")
             continue
         for number, (one, other) in enumerate(zip(got, wanted, strict=True)):
-            if (one is None) != (other is None) or (one is not None and not torch.allclose(one, other, rtol=1e-4, atol=1e-4, equal_nan=True)):
+            if (one is None) != (other is None) or (
+                one is not None and not torch.allclose(one, other, rtol=1e-4, atol=1e-4, equal_nan=True)
+            ):
                 wrong.append(f"{seed}: result {number} differs")
                 break
     return wrong

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +16,10 @@ from mindtorch.distributed.device_mesh import init_device_mesh
 from mindtorch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from mindtorch.nn import functional as F
 from mt_distributed.testing import run_threads
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from dtensor_compositions import differences
 
 Case = tuple[Callable[..., Any], list[tuple[int, ...]]]
 
@@ -52,6 +59,17 @@ CASES: dict[str, Case] = {
     "summed entropy": (lambda x: F.cross_entropy(x, _like(LABELS, x), reduction="sum"), [(5, 4)]),
     "losses": (lambda x, y: F.mse_loss(x, y) + F.l1_loss(x, y, reduction="sum"), [(6, 4), (6, 4)]),
     "logits": (lambda x, y: F.binary_cross_entropy_with_logits(x, y.sigmoid()), [(4, 4), (4, 4)]),
+    "convolution": (lambda x, w, b: F.conv2d(x, w, b, padding=1), [(3, 2, 5, 5), (4, 2, 3, 3), (4,)]),
+    "convolutions": (
+        lambda x, w, v: F.conv_transpose1d(F.conv1d(x, w, stride=2), v),
+        [(2, 4, 7), (3, 4, 2), (3, 2, 2)],
+    ),
+    "groups of channels": (lambda x, w: F.conv1d(x, w, groups=2), [(5, 4, 6), (2, 2, 3)]),
+    "batch norm": (lambda x, w, b: F.batch_norm(x, None, None, w, b, True), [(5, 4, 3), (4,), (4,)]),
+    "inverse": (lambda x: torch.linalg.inv(x + 3 * _like(torch.eye(3), x)), [(5, 3, 3)]),
+    "solved": (lambda x, y: torch.linalg.solve(x + 3 * _like(torch.eye(3), x), y), [(3, 3), (3, 2)]),
+    "triangular": (lambda x: torch.linalg.cholesky(x @ x.mT + _like(torch.eye(3), x)), [(2, 3, 3)]),
+    "determinants": (lambda x: torch.linalg.det(x) + torch.linalg.svdvals(x).sum(-1), [(5, 3, 3)]),
     "attention": (F.scaled_dot_product_attention, [(2, 4, 3, 5), (2, 4, 3, 5), (2, 4, 3, 5)]),
 }
 
@@ -107,6 +125,71 @@ def test_values_and_gradients(sizes: tuple[int, ...], tries: int) -> None:
     for size in sizes:
         ranks *= size
     assert run_threads(ranks, _compare, sizes, tries) == [[]] * ranks
+
+
+def test_running_statistics_are_those_of_one_process() -> None:
+    """Whatever is split; and those that lie otherwise than the rule needs are refused, not updated in a copy."""
+    torch.manual_seed(0)
+    x = torch.randn(6, 4, 3)
+    alone = torch.nn.BatchNorm1d(4)
+    expected = alone(x), alone.eval()(x)
+
+    def run(group: Any) -> None:
+        mesh = init_device_mesh("cpu", (2,))
+        for way in (Replicate(), Shard(0), Shard(1)):
+            for kept in (Replicate(), Shard(0)):
+                net = torch.nn.BatchNorm1d(4)
+                for name, value in [*net.named_parameters(), *net.named_buffers()]:
+                    spread = distribute_tensor(value.detach(), mesh, [kept if value.ndim else Replicate()])
+                    if name in net._parameters:
+                        spread = torch.nn.Parameter(spread)
+                    setattr(net, name, spread)
+                given = distribute_tensor(x, mesh, [way])
+                trained = net(given)
+                trained.sum().backward()
+                evaluated = net.eval()(given)
+                torch.testing.assert_close(trained.full_tensor(), expected[0])
+                torch.testing.assert_close(evaluated.full_tensor(), expected[1])
+                torch.testing.assert_close(net.running_mean.full_tensor(), alone.running_mean)
+                torch.testing.assert_close(net.running_var.full_tensor(), alone.running_var)
+
+    run_threads(2, run)
+
+
+def test_a_squeeze_goes_by_the_whole_shape() -> None:
+    """A part may be of size one where the whole is not; in place is refused, for the tensor would keep its shape."""
+
+    def run(group: Any) -> None:
+        mesh = init_device_mesh("cpu", (2,))
+        x = distribute_tensor(torch.arange(3.0).reshape(3, 1), mesh, [Shard(0)])
+        assert torch.equal(x.squeeze(0).full_tensor(), torch.arange(3.0).reshape(3, 1))
+        assert torch.equal(x.squeeze().full_tensor(), torch.arange(3.0))
+        assert torch.equal(x.squeeze((0, 1)).flip(0).full_tensor(), torch.arange(3.0).flip(0))
+        for change in (lambda: x.squeeze_(1), lambda: x.unsqueeze_(0), lambda: x.t_(), lambda: x.transpose_(0, 1)):
+            with pytest.raises(NotImplementedError, match="changes the shape of what it writes to"):
+                change()
+        assert x.shape == (3, 1)
+
+    run_threads(2, run)
+
+
+def test_extremes_where_a_rank_has_nothing() -> None:
+    def run(group: Any) -> None:
+        mesh = init_device_mesh("cpu", (4,))
+        x = torch.tensor([[3.0, -1.0], [2.0, 5.0], [-7.0, 0.0], [1.0, 1.0], [4.0, 9.0]])
+        y = distribute_tensor(x, mesh, [Shard(0)])
+        for function in (lambda t: t.amax(0), lambda t: t.amin(0), torch.max, lambda t: t.norm(float("inf"), 0)):
+            assert torch.equal(function(y).full_tensor(), function(x))
+
+    run_threads(4, run)
+
+
+@pytest.mark.parametrize(("sizes", "seeds"), [((2,), range(12)), ((2, 2), range(500, 508))])
+def test_random_compositions(sizes: tuple[int, ...], seeds: range) -> None:
+    """Programs of several operators, whose results are moved now and then, equal one process; gradients included."""
+    ranks = math.prod(sizes)
+    found = run_threads(ranks, lambda group: differences(init_device_mesh("cpu", sizes), seeds))
+    assert found == [[]] * ranks
 
 
 def test_sums_to_be_done_go_through_what_is_linear() -> None:

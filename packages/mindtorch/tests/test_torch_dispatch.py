@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import doctest
 import json
@@ -386,3 +387,23 @@ def test_the_page_about_it_runs() -> None:
     blocks = re.findall(r"^```pycon\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
     page = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, path.name, str(path), 0)
     assert doctest.DocTestRunner().run(page).failed == 0
+
+
+def test_running_statistics_are_brought_up_to_date_once() -> None:
+    """Also where the backward carries the operator out again, as it does for one that a mode was given whole."""
+
+    class Through(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func(*args, **(kwargs or {}))
+
+    x = torch.arange(24.0).reshape(4, 2, 3)
+    for make in (torch.nn.BatchNorm1d, lambda size: torch.nn.InstanceNorm1d(size, track_running_stats=True)):
+        alone, seen = make(2), make(2)
+        gradients = []
+        for net, mode in ((alone, contextlib.nullcontext()), (seen, Through())):
+            given = x.clone().requires_grad_()
+            with mode:
+                net(given).pow(3).sum().backward()
+            gradients.append(given.grad)
+        torch.testing.assert_close(dict(seen.named_buffers()), dict(alone.named_buffers()))
+        torch.testing.assert_close(*gradients)

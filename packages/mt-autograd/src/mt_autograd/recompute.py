@@ -67,6 +67,10 @@ class RecomputedNode(Node):
         else:
             sources = [t.detach().requires_grad_(_is_source(t)) for t in self.sources]
         stand_in = {id(t): s for t, s in zip(self.sources, sources, strict=True)}
+        # Others the composite may write to beside its result, such as running statistics: that was done before.
+        for tensor in tensors_in(self.arguments):
+            if id(tensor) not in stand_in and tensor._dtype in DIFFERENTIABLE:
+                stand_in[id(tensor)] = tensor.clone()
         with self.without_drawing(), recording():
             if self.writes:
                 # What is written to is a copy: a composite may write to it itself.

@@ -12,8 +12,8 @@ from . import rules as _rules  # noqa: F401 - it enters them
 from ._api import DTensor, Operators
 from .placement_types import Placement
 from .redistribution import redistributed
-from .spec import DTensorSpec, TensorMeta, local_part, normalized
 from .rules.view import squeezed_dims
+from .spec import DTensorSpec, TensorMeta, local_part, normalized
 from .special import handler_for, in_mesh
 from .strategies import Call, Strategy, chosen_strategies, find_rule
 

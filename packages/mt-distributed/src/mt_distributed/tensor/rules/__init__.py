@@ -1,5 +1,16 @@
 """How operators go through placements: a file for each family, as everywhere."""
 
-from . import creation, elementwise, indexing, loss, matmul, norm, reduction, view
+from . import convolution, creation, elementwise, indexing, linalg, loss, matmul, norm, reduction, view
 
-__all__ = ["creation", "elementwise", "indexing", "loss", "matmul", "norm", "reduction", "view"]
+__all__ = [
+    "convolution",
+    "creation",
+    "elementwise",
+    "indexing",
+    "linalg",
+    "loss",
+    "matmul",
+    "norm",
+    "reduction",
+    "view",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..placement_types import Placement, Shard
 from ..strategies import Call, Strategy, rule
-from ._common import SUM, R
+from ._common import SUM, R, everywhere
 
 
 @rule("native_layer_norm")
@@ -42,3 +42,19 @@ def rms_norm_backward(call: Call) -> list[Strategy]:
     for dim in range(leading):
         found.append(Strategy((Shard(dim), SUM), (Shard(dim),) * 3 + rest))
     return found
+
+
+@rule("native_batch_norm")
+def batch_norm(call: Call) -> list[Strategy]:
+    """Channels may be split; the batch where statistics are given. What is written to is not brought elsewhere."""
+    found = [everywhere(call, 3)]
+    count = len(call.tensors)
+    if call.is_filled(0, 1):
+        found.append(Strategy((Shard(1), Shard(0), Shard(0)), (Shard(1), *(Shard(0),) * (count - 1))))
+    if not call.args["training"] and call.is_filled(0, 0):
+        found.append(Strategy((Shard(0), R, R), (Shard(0), *(R,) * (count - 1))))
+    if not call.args["training"]:
+        return found
+    running = [call.args[name] for name in ("running_mean", "running_var") if call.args[name] is not None]
+    at = [index for index, spec in enumerate(call.tensors) if any(spec is one for one in running)]
+    return [one for one in found if all(one.inputs[i] == call.tensors[i].placements[call.at] for i in at)]
