@@ -402,6 +402,65 @@ def test_nothing_is_imported_before_an_archive_is_used():
     assert found.stdout.strip() == "[]"
 
 
+class Traced(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = torch.nn.Sequential(torch.nn.Conv2d(2, 3, 3, padding=1), torch.nn.BatchNorm2d(3), torch.nn.ReLU())
+        self.shift = torch.nn.Parameter(torch.tensor([0.5]))
+
+    def forward(self, x, pair):
+        y = self.parts(x).mean((2, 3))
+        y[:, 0] = 1
+        a, b = y.view(x.size(0), -1).split([1, 2], 1)
+        values, places = (b + self.shift).max(1)
+        return torch.cat([a, b], 1) / x.shape[1] ** 0.5 + pair[0] * torch.tensor([2.0]), (
+            values,
+            places,
+            pair[1].float(),
+        )
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::mindtorch.jit.TracerWarning")
+def test_traces_are_written():
+    def arguments(count):
+        return torch.randn(count, 2, 4, 4), (torch.randn(count, 1), torch.arange(count))
+
+    module = Traced().eval()
+    traced = torch.jit.trace(module, arguments(2))
+    before = {name: value.clone() for name, value in traced.state_dict().items()}
+    file = io.BytesIO()
+    traced.save(file)
+    assert all(torch.equal(before[name], value) for name, value in traced.state_dict().items())
+    again = torch.jit.load(io.BytesIO(file.getvalue()))
+    assert list(again.state_dict()) == list(module.state_dict())
+    for args in (arguments(2), arguments(5)):
+        assert alike(*(json.loads(json.dumps(described(torch, m(*args)))) for m in (again, module)))
+    function = torch.jit.trace(
+        lambda d: {"sum": d["a"] + d["b"].size(0)}, {"a": torch.ones(2), "b": torch.ones(3)}, strict=False
+    )
+    torch.jit.save(function, file := io.BytesIO())
+    file.seek(0)
+    assert torch.jit.load(file)({"a": torch.ones(1), "b": torch.ones(7)})["sum"].tolist() == [8.0]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_traces_that_cannot_be_written_say_which_step():
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+    traced = torch.jit.trace(lambda x: Doubled.apply(x), torch.ones(2))
+    with pytest.raises(NotImplementedError, match="torch.jit.save of the step .*a call of an autograd function"):
+        torch.jit.save(traced, io.BytesIO())
+    sized = torch.jit.trace(lambda x: x.sum() + round(x.size(0) / 3) * 2, torch.ones(3), check_trace=False)
+    with pytest.raises(NotImplementedError, match="which computes a number"):
+        torch.jit.save(sized, io.BytesIO())
+    scripted = torch.jit.script(torch.nn.ReLU())
+    with pytest.raises(NotImplementedError, match="torch.jit.save of a RecursiveScriptModule is not supported"):
+        torch.jit.save(scripted, io.BytesIO())
+
+
 def test_the_page(monkeypatch):
     root = Path(__file__).parents[3]
     monkeypatch.chdir(root)

@@ -47,7 +47,8 @@ _FINITE = frozenset({dtypes.float8_e4m3fn, dtypes.float8_e4m3fnuz, dtypes.float8
 
 def check_width(value: Any) -> None:
     """Refuse an integer that neither int64 nor uint64 holds, with OverflowError in PyTorch's words."""
-    if isinstance(value, int) and value not in INTEGERS:
+    # Not `in`: that goes through the numbers one by one for a value of a class derived from int.
+    if isinstance(value, int) and not INTEGERS.start <= value < INTEGERS.stop:
         raise OverflowError("can't convert negative int to unsigned" if value < 0 else "int too big to convert")
 
 

@@ -164,6 +164,9 @@ class ScriptFunction:
 
     __name__ = "ScriptFunction"
 
+    #: What was recorded, of a function that was traced.
+    traced: Any = None
+
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.__wrapped__ = fn
         self.name = getattr(fn, "__name__", type(fn).__name__)

@@ -54,7 +54,8 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     Parameters
     ----------
     m
-        A module that `load`, ``trace`` or ``script`` made.
+        A module that `load` or ``trace`` made, or a traced function. Of a trace the recorded calls are made once more
+        with the examples that it was made with, and the operators that they call are written.
     f
         A path, or a file with ``write``.
     _extra_files
@@ -67,12 +68,24 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     """
     from .torchscript.writing import save_module  # lazy: few programs write archives
 
-    if not hasattr(m, "_script_class"):
-        raise NotImplementedError(
-            f"torch.jit.save of a {type(m).__name__} is not supported by mindtorch. It writes modules that "
-            "torch.jit.load gave: save the state_dict with torch.save."
+    save_module(_in_torchscript(m), f, _extra_files)
+
+
+def _in_torchscript(m: Any) -> Any:
+    """A module whose class is of an archive: as it is, or made of what was traced."""
+    if hasattr(m, "_script_class"):
+        return m
+    # What is traced has what was recorded; modules besides their parts.
+    traced = getattr(m, "traced", None)
+    methods = m.__dict__.get("_methods") if traced is None else {"forward": traced}
+    if not methods:
+        raise refusal(
+            f"torch.jit.save of a {type(m).__name__}",
+            "It writes what torch.jit.load and torch.jit.trace gave. Save the state_dict with torch.save.",
         )
-    save_module(m, f, _extra_files)
+    from .torchscript.tracing import as_archive  # lazy: few programs write archives
+
+    return as_archive(None if traced is not None else m, methods)
 
 
 def set_loop_limit(limit: int) -> int:

@@ -16,6 +16,7 @@ from .._unsupported import refusal
 from ..fx.passes._effects import is_random
 from ..testing import assert_close
 from ._script import ScriptFunction, ScriptModule, warn_deprecated
+from ._serialization import save
 from ._tracer import Program, Recorder, TracedFloat, TracedInt, TracerWarning, current_recorder, tensor_of, warn
 
 __all__ = [
@@ -89,6 +90,10 @@ class TopLevelTracedModule(TracedModule):
         """What was recorded of the module's ``forward``."""
         return self._methods["forward"].call(args, kwargs, self)
 
+    def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:  # type: ignore[override]
+        """Write the module to a file, as `torch.jit.save`."""
+        save(self, f, _extra_files)
+
     def __getattr__(self, name: str) -> Any:
         methods = self.__dict__.get("_methods", {})
         if name in methods:
@@ -101,6 +106,8 @@ class _Traced:
 
     def __init__(self, name: str, parameters: list[str], examples: dict[str, Any], of_module: str | None) -> None:
         self.name = name
+        #: Kept, as in PyTorch: a trace is written to a file by a run with them.
+        self.examples = examples
         self.specs = {key: pytree.tree_structure(value) for key, value in examples.items()}
         self.positions = [key for key in parameters if key in examples] or list(examples)
         self.of_module = of_module
@@ -176,7 +183,9 @@ def _as_function(traced: _Traced) -> ScriptFunction:
         return traced.call(args, kwargs, None)
 
     call.__name__ = traced.name
-    return ScriptFunction(call)
+    made = ScriptFunction(call)
+    made.traced = traced
+    return made
 
 
 # Tracing

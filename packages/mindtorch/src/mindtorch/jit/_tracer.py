@@ -21,7 +21,10 @@ from mt_core.overriding import DisableTorchFunction
 from mt_core.pytree.nodes import is_namedtuple_instance
 from mt_core.state import tls
 
-__all__ = ["Program", "Recorder", "Reference", "TracerWarning", "current_recorder", "tensor_of", "warn"]
+__all__ = [
+    "Attribute", "Program", "Recorder", "Reference", "Step", "TracerWarning", "current_recorder", "step_text",
+    "tensor_of", "warn",
+]  # fmt: skip
 
 
 class TracerWarning(Warning):
@@ -112,8 +115,7 @@ class Program:
 
     def lines(self) -> list[str]:
         """A line for each step, to be compared and shown, and one for the output."""
-        steps = [f"%{s.gives} = {_name(s.function)}({_arguments_text(s)})" for s in self.steps]
-        return [*steps, f"return {_text(self.output)}"]
+        return [*map(step_text, self.steps), f"return {_text(self.output)}"]
 
     def constants(self) -> list[Tensor]:
         """The tensors that the steps hold."""
@@ -122,6 +124,11 @@ class Program:
             _collect(found, (step.args, step.kwargs))
         _collect(found, self.output)
         return found
+
+
+def step_text(step: Step) -> str:
+    """A line for a step."""
+    return f"%{step.gives} = {_name(step.function)}({_arguments_text(step)})"
 
 
 def mapped(function: Callable[[Any], Any], held: Any) -> Any:

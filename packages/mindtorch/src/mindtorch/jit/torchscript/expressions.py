@@ -69,7 +69,7 @@ class Expressions(Calls):
 
     def value(self, value: Any) -> ast.expr:
         """A value that was found when compiling."""
-        if value is None or isinstance(value, (bool, int, str)):
+        if value is None or type(value) in (bool, int, str):
             return ast.Constant(value)
         name = self._names.get(id(value))
         if name is None:

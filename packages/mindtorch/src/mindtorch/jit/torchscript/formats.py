@@ -72,3 +72,8 @@ _SHORT = {
     "long": "int64", "int": "int32", "short": "int16", "half": "float16", "float": "float32", "double": "float64",
     "cfloat": "complex64", "cdouble": "complex128",
 }  # fmt: skip
+
+
+def number_of_memory_format(memory_format: Any) -> int:
+    """The number of a memory format."""
+    return _FORMATS.index(repr(memory_format).rpartition(".")[2])
