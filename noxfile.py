@@ -40,6 +40,7 @@ NIGHTLY = (
     "parity",
     "fuzz",
     "files",
+    "silero",
     "endurance",
     "distributed_thorough",
     "distributed_clients",
@@ -192,6 +193,13 @@ def fuzz(session: nox.Session) -> None:
     """Run random programs on PyTorch and mindtorch, and compare: ./dev fuzz [--seeds 0:2000] [--minimise]."""
     prepare(session, [PYTORCH, *workspace()])
     session.run("python", "-m", "tools.fuzz", *session.posargs)
+
+
+@nox.session
+def silero(session: nox.Session) -> None:
+    """Run silero-vad's pretrained archive of TorchScript on PyTorch and mindtorch, and compare the probabilities."""
+    prepare(session, [PYTORCH, *workspace()], ["--no-deps", "silero-vad==6.2.3"])
+    session.run("python", "-m", "tools.silero")
 
 
 @nox.session
