@@ -9,6 +9,7 @@ import pytest
 
 import mt_core as mt
 import mt_library as library
+from mt_core.deprecation import Once
 from mt_library import ops
 from mt_library.library import _scoped_library
 
@@ -373,10 +374,14 @@ def test_operators_of_torch_ops_are_told_to_overrides_as_themselves() -> None:
         ("(Tensor, Tensor)", (3, 4), RuntimeError, "Unable to cast 3 to Tensor"),
         ("(int, int)", (3,), RuntimeError, "has 2 results by its schema, but its kernel returned 1"),
         ("(int, int)", (3, 4, 5), RuntimeError, "has 2 results by its schema, but its kernel returned 3"),
-        ("Tensor[]", 3, RuntimeError, "Unable to cast 3 to List"),
-        ("Tensor[]", (3,), RuntimeError, "Unable to cast 3 to Tensor"),
-        ("int", "a", RuntimeError, "Unable to cast a to int"),
-        ("()", 3, RuntimeError, "returns nothing by its schema"),
+        ("Tensor[]", 3, RuntimeError, "Unable to cast Python instance of type <class 'int'>"),
+        ("Tensor[]", (3,), RuntimeError, "Unable to cast Python instance of type <class 'tuple'>"),
+        ("int", "a", RuntimeError, "Unable to cast Python instance of type <class 'str'>"),
+        ("int", 2.5, RuntimeError, "Unable to cast Python instance of type <class 'float'>"),
+        ("int", None, RuntimeError, "Unable to cast Python instance of type <class 'NoneType'>"),
+        ("Scalar", "a", RuntimeError, "Cannot cast a to number"),
+        ("Scalar", None, RuntimeError, "Cannot cast None to number"),
+        ("()", 3, RuntimeError, "to return None but it returned something else instead"),
     ],
 )
 def test_what_a_kernel_returns_is_held_to_its_schema(lib, returns, result, error, words):
@@ -384,6 +389,36 @@ def test_what_a_kernel_returns_is_held_to_its_schema(lib, returns, result, error
     lib.impl("returned", lambda x: result, "CPU")
     with pytest.raises(error, match=words):
         ops.lib_tests.returned(mt.ones(1))
+
+
+@pytest.mark.parametrize(
+    ("returns", "result", "handed_over"),
+    [
+        ("int", True, 1),
+        ("int", mt.tensor(2), 2),
+        ("float", 2, 2.0),
+        ("bool", 2.5, True),
+        ("bool[]", [1, 0], [True, False]),
+    ],
+)
+def test_what_a_kernel_returns_is_cast_to_its_schema(lib, returns, result, handed_over):
+    lib.define(f"returned(Tensor x) -> {returns}")
+    lib.impl("returned", lambda x: result, "CPU")
+    found = ops.lib_tests.returned(mt.ones(1))
+    assert found == handed_over
+    assert type(found) is type(handed_over)
+
+
+def test_a_kernel_of_the_cores_own_is_overridden_with_a_warning(monkeypatch):
+    monkeypatch.setattr(Once, "always", True)
+    with _scoped_library("aten", "IMPL") as made:
+        for name, key in [("neg", "CPU"), ("neg_", "CPU"), ("_softmax", "CPU"), ("neg", "Autograd")]:
+            with pytest.warns(UserWarning, match="other operators may also be overridden"):
+                made.impl(name, lambda x, *args: x * 2, key)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            made.impl("neg", lambda x: x * 2, "Meta")
+            made.impl("reshape", lambda x, shape: x, "CPU")
 
 
 def test_results_come_as_their_schema_says(lib):

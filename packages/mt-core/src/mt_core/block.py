@@ -184,25 +184,33 @@ def resize_block(block: Block, nbytes: int) -> None:
     if not block.attributes.get("resizable", True):
         raise RuntimeError("Trying to resize storage that is not resizable")
     backend = block.backend
-    resized = backend.empty((nbytes,), dtypes.uint8, None, backend.index_of(block.owner))
+    # What reaches beyond the end shares the bytes up to it.
+    reach = max(nbytes, max((end_of(block, tensor) for tensor in block.tensors()), default=0))
+    memory = backend.empty((reach,), dtypes.uint8, None, backend.index_of(block.owner))
     common = min(nbytes, block.nbytes)
     if common:
-        backend.copy(_front(backend, resized, common), _front(backend, block.owner, common))
-    move_block(block, resized)
+        backend.copy(_front(backend, memory, common), _front(backend, block.owner, common))
+    if reach > nbytes:
+        move_block(block, _front(backend, memory, nbytes), memory)
+    else:
+        move_block(block, memory)
 
 
-def move_block(block: Block, owner: Any) -> None:
+def move_block(block: Block, owner: Any, beyond: Any = None) -> None:
     """Put a block on other memory, which begins with the same bytes; every tensor on it follows.
 
-    Tensors that reach beyond its end keep their geometry, and lie on uninitialized memory until the block has grown
-    again: their elements are lost, as in PyTorch, where they are what happens to lie there.
+    Tensors that reach beyond its end keep their geometry, and lie on the memory `beyond`, of which `owner` is the
+    front, until the block has grown again: elements past the end are lost, as in PyTorch, where they are what happens
+    to lie there. Where `owner` cannot be a part of more memory, all of their elements lie on memory of their own.
     """
     placed = [(tensor, block.offset_of(tensor), end_of(block, tensor)) for tensor in block.tensors()]
     nbytes = owner.shape[0]
     last = max((end for _, _, end in placed), default=0)
     block.attributes.pop("beyond", None)
     if last > nbytes:
-        block.attributes["beyond"] = block.backend.empty((last,), dtypes.uint8, None, block.backend.index_of(owner))
+        if beyond is None:
+            beyond = block.backend.empty((last,), dtypes.uint8, None, block.backend.index_of(owner))
+        block.attributes["beyond"] = beyond
     block.owner = owner
     for tensor, offset, end in placed:
         place = owner if end <= nbytes else block.attributes["beyond"]

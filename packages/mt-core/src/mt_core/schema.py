@@ -100,11 +100,11 @@ class Argument:
 class Return:
     """One result of a schema."""
 
-    __slots__ = ("name", "type", "is_list", "alias", "writes")
+    __slots__ = ("name", "type", "is_list", "optional", "alias", "writes")
 
     def __init__(self, described: Type, name: str | None) -> None:
         self.name = name
-        self.type, self.is_list, _, _, _, self.alias, self.writes = described
+        self.type, self.is_list, _, self.optional, _, self.alias, self.writes = described
 
 
 class Schema:

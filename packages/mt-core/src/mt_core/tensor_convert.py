@@ -279,10 +279,13 @@ class ConversionMembers:
         return id(self)
 
     def data_ptr(self: Any) -> int:
-        """Address of the first element; 0 for tensors without elements."""
+        """Address of the first element; 0 for tensors without elements, and where the storage has none."""
         if self._keys & HOLLOW:
             return self._array.elements_for("memory").data_ptr()
         if self._array.size == 0 or self._keys & META or isinstance(self._array, HollowArray):
+            return 0
+        cell = self._cell
+        if cell is not None and cell.block is not None and not cell.block.nbytes:
             return 0
         return self._backend.address(self._array)
 

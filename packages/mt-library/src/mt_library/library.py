@@ -170,7 +170,8 @@ class Library:
         with_keyset
             Whether the kernel is handed the key set of the call before its arguments.
         allow_override
-            Whether replacing a kernel is meant: without it, a warning tells of it.
+            Accepted, and without effect, as in PyTorch 2.13: a kernel may always be replaced, and the first time that
+            one is, a warning tells of it.
 
         Raises
         ------
@@ -193,11 +194,16 @@ class Library:
             if key == COMPOSITE:
                 raise NotImplementedError("Library.impl(with_keyset=True): what is written in others has no key set")
             fn = KeysetKernel(fn)
+        if not isinstance(op_name, (str, OpOverload)):
+            raise RuntimeError(
+                "impl should be passed either a name or an OpOverload object as the first argument, got "
+                f"{type(op_name)}"
+            )
         name = op_name.name() if isinstance(op_name, OpOverload) else op_name
         operator = find_operator(name if "::" in name else f"{self.ns}::{name}")
         if key == "Meta":
             self._refuse_parts(operator)
-        self._enter(operator, key, fn, allow_override)
+        self._enter(operator, key, fn)
 
     def enter_vmap_rule(self, operator: Operator, rule: Callable[..., Any]) -> None:
         """What ``torch.vmap`` does with an operator, as long as the library lives."""
@@ -209,8 +215,8 @@ class Library:
         register_rule(name, cls, rule)
         self._rules.append((name, cls))
 
-    def _enter(self, operator: Operator, key: str, fn: Callable[..., Any], replace: bool) -> None:
-        operator.enter(key, fn, warn=not replace)
+    def _enter(self, operator: Operator, key: str, fn: Callable[..., Any]) -> None:
+        operator.enter(key, fn)
         self._kernels.append((operator, key, fn))
         namespace, _, name = operator.overload.qualified_name.partition("::")
         self._op_impls.add(f"{namespace}/{name}/{key}")
@@ -228,7 +234,7 @@ class Library:
                 f"{operator.fake[1]}."
             )
         operator.fake = fn, registrations.where_called(_stacklevel + 1)
-        self._enter(operator, "Meta", as_kernel(operator.schema.name, fn), replace=True)
+        self._enter(operator, "Meta", as_kernel(operator.schema.name, fn))
 
     @staticmethod
     def _refuse_parts(operator: Operator) -> None:

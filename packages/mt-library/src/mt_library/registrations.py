@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from mt_core.declarations._declare import Declaration
+from mt_core.deprecation import warn_once
 from mt_core.devices import describe_keys
 from mt_core.dispatch.dispatcher import without
 from mt_core.dispatch.lookup import composite_of, kernels_of
@@ -114,9 +114,9 @@ class Operator:
         return self._adapted(kernel, below_autograd=False)
 
     def enter(self, key: str, kernel: Kernel, warn: bool = True) -> None:
-        """Register a kernel; unless told not to, a warning tells when it replaces another."""
+        """Register a kernel; unless told not to, a warning tells when it replaces another, the core's own included."""
         kernels = self.kernels.setdefault(key, [])
-        if kernels and warn:
+        if warn and key != _NOT_WARNED_OF and (kernels or self._replaces_own(key)):
             _warn_of_override(self.schema, key)
         kernels.append(kernel)
         self._refresh(key)
@@ -144,6 +144,20 @@ class Operator:
         """Whether it is the core's own, and recorded by its parts."""
         composite = None if self.defined_here else composite_of(self.overload)
         return composite is not None and not composite.explicit
+
+    def _replaces_own(self, key: str) -> bool:
+        """Whether the core has a kernel of its own, or a derivative, at exactly this dispatch key."""
+        if self.defined_here:
+            return False
+        of_parts = self._is_implicit_composite()
+        if key in (COMPOSITE, AUTOGRAD_OF_ALL):
+            return of_parts == (key == COMPOSITE)
+        slots = core_keys(key)
+        if of_parts or len(slots) != 1 or slots[0] not in BACKENDS:
+            return False
+        functional = self.overload.declaration.functional
+        forms = [self.overload] if functional is None else [self.overload, find_overload(functional)]
+        return any(composite_of(form) is not None or kernels_of(form, slots[0]) for form in forms)
 
     def _is_passed_over(self, key: str, core_key: int) -> bool:
         """Whether the core's own kernel of a device, or derivative, goes before a kernel for all devices."""
@@ -229,18 +243,18 @@ class Operator:
         return with_fallback(self.overload.schema, self.schema.name, self._below_autograd(call_keys))
 
 
-_overrides_warned: list[FunctionSchema] = []
+#: The one key whose kernels are replaced without a word: fakes stand in for what a backend says of shapes.
+_NOT_WARNED_OF = "Meta"
 
 
 def _warn_of_override(schema: FunctionSchema, key: str) -> None:
-    if not _overrides_warned:
-        _overrides_warned.append(schema)
-        warnings.warn(
-            "Warning only once for all operators,  other operators may also be overridden.\n"
-            "  Overriding a previously registered kernel for the same operator and the same dispatch key\n"
-            f"  operator: {schema}\n  dispatch key: {key}",
-            stacklevel=5,
-        )
+    warn_once(
+        "Warning only once for all operators,  other operators may also be overridden.\n"
+        "  Overriding a previously registered kernel for the same operator and the same dispatch key\n"
+        f"  operator: {schema}\n  dispatch key: {key}",
+        stacklevel=5,
+        subject="a kernel is overridden",
+    )
 
 
 def define(schema: Schema, tags: tuple[Tag, ...] = ()) -> Operator:

@@ -13,10 +13,44 @@ __all__ = ["checked"]
 
 Kernel = Callable[..., Any]
 
-#: Type in a schema -> the classes of its values.
-_CLASSES: dict[str, tuple[type, ...]] = {
-    "Tensor": (Tensor,), "int": (int, SymInt), "SymInt": (int, SymInt), "float": (float, int, SymFloat),
-    "bool": (bool, SymBool), "str": (str,),
+
+def _int(value: Any) -> Any:
+    if isinstance(value, SymInt):
+        return value
+    if isinstance(value, float) or not (hasattr(value, "__index__") or hasattr(value, "__int__")):
+        raise TypeError
+    return int(value)
+
+
+def _float(value: Any) -> Any:
+    if isinstance(value, SymFloat):
+        return value
+    if not hasattr(value, "__float__") and not hasattr(value, "__index__"):
+        raise TypeError
+    return float(value)
+
+
+def _bool(value: Any) -> Any:
+    if isinstance(value, SymBool):
+        return value
+    if not hasattr(value, "__bool__"):
+        raise TypeError
+    return bool(value)
+
+
+def _instance_of(*classes: type) -> Callable[[Any], Any]:
+    def same(value: Any) -> Any:
+        if not isinstance(value, classes):
+            raise TypeError
+        return value
+
+    return same
+
+
+#: Type in a schema -> what makes a value of it from what a kernel returned, with TypeError where it is none.
+_CASTS: dict[str, Callable[[Any], Any]] = {
+    "Tensor": _instance_of(Tensor), "int": _int, "SymInt": _int, "float": _float, "bool": _bool,
+    "str": _instance_of(str), "Scalar": _instance_of(int, float, complex, bool, SymInt, SymFloat, SymBool),
 }  # fmt: skip
 
 
@@ -56,7 +90,7 @@ def _handed_over(value: Any, returns: list[Return], name: str) -> Any:
     if not returns:
         if value is not None:
             raise RuntimeError(
-                f"{name} returns nothing by its schema, but its kernel returned a {type(value).__name__}"
+                f"Expected PythonKernelHolder for {name} to return None but it returned something else instead."
             )
         return None
     if len(returns) == 1:
@@ -69,19 +103,28 @@ def _handed_over(value: Any, returns: list[Return], name: str) -> Any:
 
 
 def _one(value: Any, described: Return) -> Any:
-    classes = _CLASSES.get(described.type)
-    if value is None or classes is None:  # an optional result that is left out; types that any object may stand for
+    cast = _CASTS.get(described.type)
+    if cast is None:  # types that any object may stand for
         return value
-    if not described.is_list:
-        return value if isinstance(value, classes) else _refuse(value, described.type)
-    if not isinstance(value, (tuple, list)):
-        return _refuse(value, f"List[{described.type}]")
-    return [item if isinstance(item, classes) else _refuse(item, described.type) for item in value]
-
-
-def _refuse(value: Any, name: str) -> Any:
-    raise _uncastable(value, name)
+    if value is None and (described.type == "Tensor" or described.optional):  # a result that is left out
+        return value
+    try:
+        if not described.is_list:
+            return cast(value)
+        if isinstance(value, (tuple, list)):
+            return [cast(item) for item in value]
+    except TypeError:
+        pass
+    raise _uncastable(value, f"List[{described.type}]" if described.is_list else described.type)
 
 
 def _uncastable(value: Any, name: str) -> RuntimeError:
-    return RuntimeError(f"Unable to cast {value} to {name}")
+    if name == "Tensor":
+        return RuntimeError(f"Unable to cast {value} to {name}")
+    if name == "Scalar":
+        return RuntimeError(f"Cannot cast {value!s} to number")
+    # PyTorch does not say what was wanted, but for where to find out.
+    return RuntimeError(
+        f"Unable to cast Python instance of type {type(value)} to C++ type '?' (#define "
+        "PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
+    )
