@@ -283,3 +283,92 @@ def test_stances():
         pass
     with pytest.raises(RuntimeError, match="stance 'lazy'"):
         torch.compiler.set_stance("lazy")
+
+
+def _branches(x):
+    return x + 1 if x.sum() > 0 else x
+
+
+def _loops(x):
+    while x.sum() < 10:
+        x = x * 2
+    return x
+
+
+def _decides_both(x):
+    return x if x.shape[0] == 2 and x.max() < 5 else -x
+
+
+def _negates(x):
+    return not x.any()
+
+
+def _catches(x):
+    try:
+        return _branches(x)
+    except Exception:  # noqa: BLE001  (of a program that hides what ends its capture)
+        return x * 100
+
+
+def _compares(x):
+    return x if torch.equal(x, x) else -x
+
+
+def _prints(x):
+    print("here")
+    return x
+
+
+def _breaks(x):
+    torch._dynamo.graph_break()
+    return x
+
+
+@pytest.mark.parametrize("backend", ["inductor", "eager", "aot_eager"])
+@pytest.mark.parametrize("program", [_branches, _loops, _decides_both, _negates, _catches, _compares, _prints, _breaks])
+def test_one_graph_that_cannot_be_is_refused_at_each_call_before_it_runs(program, backend, capsys):
+    compiled = torch.compile(program, backend=backend, fullgraph=True)
+    for _ in range(3):
+        with pytest.raises(torch._dynamo.exc.Unsupported, match="cannot be captured as one graph"):
+            compiled(torch.ones(2))
+    assert capsys.readouterr().out == ""
+    assert torch.compile(program, backend=backend, fullgraph=True, disable=True) is program
+    torch.compile(program, backend=backend)(torch.ones(2))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: bool(x.sum() > 0),
+        lambda x: x * x.sum().item(),
+        lambda x: x[x > 0],
+        lambda x: x + 1 if x.shape[0] > 1 else x,
+        lambda x: torch.from_numpy(x.numpy()) + 1,
+    ],
+)
+def test_what_is_no_branch_runs_as_one_graph_of_any_size(program):
+    compiled = torch.compile(program, fullgraph=True)
+    for size in range(1, 12):
+        x = torch.arange(float(size))
+        assert torch.equal(torch.as_tensor(compiled(x)), torch.as_tensor(program(x)))
+
+
+def test_a_check_that_a_program_makes_is_no_branch():
+    found = {}
+    source = "def program(x):\n    assert x.sum() > 0, 'of nothing'\n    return x * 2\n"
+    exec(source, found)  # noqa: S102  (pytest rewrites an assert that stands in its file)
+    assert torch.compile(found["program"], fullgraph=True)(torch.ones(2)).tolist() == [2, 2]
+
+
+def test_what_a_program_is_looked_at_for_has_not_happened():
+    seen = []
+
+    def program(x, y):
+        seen.append(len(seen))
+        x.add_(1)
+        return x if y.sum() > 0 else y
+
+    x = torch.ones(2)
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        torch.compile(program, fullgraph=True)(x, torch.ones(2))
+    assert seen == [] and x.tolist() == [1, 1]

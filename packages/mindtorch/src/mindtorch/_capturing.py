@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dis
 import sys
 import threading
 import traceback
@@ -12,8 +13,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 __all__ = [
-    "compiling", "disable_code_of", "disabled", "disabled_program", "exporting", "is_compiling", "is_exporting",
-    "is_library", "is_own", "program_stack", "stance",
+    "branches_here", "compiling", "disable_code_of", "disabled", "disabled_program", "exporting", "is_compiling",
+    "is_exporting", "is_library", "is_own", "program_stack", "stance",
 ]  # fmt: skip
 
 _OWN = frozenset(
@@ -103,11 +104,29 @@ def is_own(module: str) -> bool:
     return module.partition(".")[0] in _OWN
 
 
-def program_stack() -> str:
-    """The innermost frame of the program, as a traceback shows it."""
-    frame: FrameType | None = sys._getframe(1)
+def _program_frame() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None and is_library(frame.f_globals.get("__name__")):
         frame = frame.f_back
+    return frame
+
+
+def branches_here() -> bool:
+    """Whether the program's innermost frame is at an instruction that branches: `if`, `while`, `and`, `not`.
+
+    ``bool(x)`` is none, its result may be an output; nor is `assert`, whose failure is no other way on.
+    """
+    frame = _program_frame()
+    if frame is None:
+        return False
+    names = [step.opname for step in dis.get_instructions(frame.f_code) if step.offset >= frame.f_lasti][:3]
+    decides = "JUMP" in names[0] or names[0] in ("UNARY_NOT", "TO_BOOL")
+    return decides and "LOAD_ASSERTION_ERROR" not in names
+
+
+def program_stack() -> str:
+    """The innermost frame of the program, as a traceback shows it."""
+    frame = _program_frame()
     if frame is None:
         return ""
     return "".join(traceback.format_list(traceback.extract_stack(frame, limit=1))).rstrip()

@@ -17,7 +17,7 @@ from mt_core.plugins.discovery import find_compiler
 from mt_nn.modules.module import Module
 
 from ._dynamo.backends.registry import Backend, lookup_backend
-from ._dynamo.eval_frame import CapturedProgram, CompiledOnce, OptimizedModule
+from ._dynamo.eval_frame import CapturedProgram, CheckedProgram, CompiledOnce, OptimizedModule
 from ._unsupported import refusal
 
 __all__ = ["compile"]
@@ -47,7 +47,8 @@ def compile(
 
     A backend that is a function gets the program as a graph, at each call that the graphs so far do not serve, and what
     it returns runs in the program's place; a program that cannot be captured runs as it is, or raises with `fullgraph`.
-    With the backends by name that are here a program runs operator by operator as it would without. A backend of
+    With the backends by name that are here a program runs operator by operator as it would without; with `fullgraph`
+    it is looked at first, and refused where it branches on elements, or does what else no graph holds. A backend of
     another distribution is given the arguments that are set.
 
     Without `model` it returns a decorator. With ``disable=True`` it returns `model` itself.
@@ -93,7 +94,8 @@ def _compiler_of(found: Any, settings: dict[str, Any], others: dict[str, Any]) -
     if not isinstance(found, Backend):
         return functools.partial(CapturedProgram, backend=found, **_capture_settings(settings, others))
     if not found.provided:
-        return None
+        limit = others["recompile_limit"]
+        return functools.partial(CheckedProgram, recompile_limit=limit) if settings["fullgraph"] else None
     given = {key: value for key, value in others.items() if value is not None and value is not False}
     return functools.partial(find_compiler(found.__name__).compile, **settings, **given)
 

@@ -44,7 +44,7 @@ def graph_break(msg: str = "") -> None:
         While a program is captured, which ends that.
     """
     if is_compiling():
-        raise exc.GraphBreak(f"calls torch._dynamo.graph_break(){f': {msg}' if msg else ''}")
+        raise exc.GraphBreak(f"calls torch._dynamo.graph_break(){f': {msg}' if msg else ''}", is_final=True)
 
 
 def optimize(

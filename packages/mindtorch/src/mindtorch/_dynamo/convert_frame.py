@@ -374,9 +374,9 @@ def capture(
     try:
         with fake_mode, compiling(), recorder, watcher:
             result = program(*args, **kwargs)
-        reason = watcher.reason or recorder.reason
-        if reason is not None:  # the program has caught what ended the capture
-            raise GraphBreak(reason)
+        stop = watcher.stop or recorder.stop
+        if stop is not None:  # the program has caught what ended the capture
+            raise stop
         fakes.check_unchanged()
     except GraphBreak:
         state.restore()
@@ -384,7 +384,8 @@ def capture(
     except Exception as error:
         # Whatever the program raises on fakes, it is asked again without: then the error is its own.
         state.restore()
-        raise GraphBreak(watcher.reason or recorder.reason or f"{type(error).__name__}: {error}") from error
+        stop = watcher.stop or recorder.stop
+        raise stop or GraphBreak(f"{type(error).__name__}: {error}") from error
     state.note_late_modules()
     changed = state.restore()
     if changed:

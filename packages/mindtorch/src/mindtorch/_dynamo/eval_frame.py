@@ -24,7 +24,7 @@ from .guards import ProgramState
 from .sizes import SizeHistory, Symbols, free_sizes
 from .utils import counters
 
-__all__ = ["CapturedProgram", "CompiledOnce", "OptimizedModule", "thread_facts"]
+__all__ = ["CapturedProgram", "CheckedProgram", "CompiledOnce", "OptimizedModule", "thread_facts"]
 
 
 class _Entry:
@@ -217,6 +217,35 @@ class CapturedProgram:
         if not callable(compiled):
             raise BackendCompilerFailed(self.backend, AssertionError("compiler_fn did not return callable"))
         return compiled
+
+
+class CheckedProgram(CapturedProgram):
+    """A program that has to be one graph, and runs as it is: only whether it can be one is looked at.
+
+    Where it does what no graph holds (`GraphBreak.is_final`), `Unsupported` is raised, before it runs. What a capture
+    here cannot follow, and PyTorch's can, is not held against it. It is looked at once for calls of one kind, as it is
+    captured for other backends, and no more after ``config.recompile_limit`` kinds.
+    """
+
+    def __init__(self, program: Callable[..., Any], recompile_limit: int | None = None) -> None:
+        super().__init__(program, _runs_as_it_is, fullgraph=True, recompile_limit=recompile_limit)
+
+    def _may_recompile(self, arguments: Arguments, facts: Any) -> bool:
+        return self._count < (config.recompile_limit if self.recompile_limit is None else self.recompile_limit)
+
+    def _captured_entry(self, arguments: Arguments) -> _Entry:
+        state = ProgramState()
+        try:
+            capture(self.program, arguments, state)
+        except GraphBreak as stop:
+            if stop.is_final:
+                self._count -= 1  # what is refused is no kind of call that was looked at
+                raise Unsupported(f"{self._name()} cannot be captured as one graph: {stop}") from stop
+        return _Entry(state)
+
+
+def _runs_as_it_is(graph: Any, inputs: list[Any]) -> Any:
+    raise AssertionError("a program that is only looked at has no graph")
 
 
 def _run(captured: Captured, compiled: Callable[..., Any], arguments: Arguments) -> Any:

@@ -59,4 +59,15 @@ class BackendCompilerFailed(TorchDynamoException):
 
 
 class GraphBreak(Exception):
-    """Raised where a program does what a graph cannot repeat; the text is the reason."""
+    """Raised where a program does what a graph cannot repeat; the text is the reason.
+
+    Attributes
+    ----------
+    is_final
+        Whether no graph of a whole program can hold it, PyTorch's either: it branches on elements, prints, asks for
+        the time, or says itself that it is not to be captured.
+    """
+
+    def __init__(self, reason: str, is_final: bool = False) -> None:
+        super().__init__(reason)
+        self.is_final = is_final

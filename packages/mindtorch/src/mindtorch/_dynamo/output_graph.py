@@ -19,7 +19,7 @@ from mt_nn import Module
 from mt_nn.parameter import Buffer, Parameter
 
 from .._C import _set_grad_enabled
-from .._capturing import program_stack
+from .._capturing import branches_here, program_stack
 from .._higher_order_ops._branches import Branching, bound_arguments
 from .._higher_order_ops.cond import cond_op
 from .._higher_order_ops.map import map_impl
@@ -41,6 +41,7 @@ _READERS = frozenset(
     "untyped_storage _typed_storage __contains__ __repr__ __str__ __format__ __deepcopy__ __reduce_ex__ share_memory_ "
     "is_nonzero equal allclose _is_view register_hook register_post_accumulate_grad_hook retain_grad".split()
 )
+_TRUTHS = ("__bool__", "is_nonzero")
 #: Properties whose answers are no part of a tensor's layout, and that a graph cannot answer again.
 _READ_PROPERTIES = frozenset("grad_fn _base _version _grad_fn _backward_hooks names is_shared".split())
 _INFIX = {
@@ -109,7 +110,7 @@ class Recorder(Branching, TorchFunctionMode):
         self._is_quiet = False
         self.operators = 0
         #: Why the capture has ended, also where the program has caught the exception that said so.
-        self.reason: str | None = None
+        self.stop: GraphBreak | None = None
         self._fake_mode, self._state, self._watcher, self._paused = fake_mode, state, watcher, watcher.paused
         self._nodes: dict[int, Node] = {}
         self._kept: list[Any] = []  # what has a node stays, so that no id is given again
@@ -389,7 +390,7 @@ class Recorder(Branching, TorchFunctionMode):
             with self._silence():
                 return self._call(func, tuple(args), kwargs or {})
         except GraphBreak as stop:
-            self.reason = self.reason or str(stop)
+            self.stop = self.stop or stop
             raise
 
     def _call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -423,9 +424,10 @@ class Recorder(Branching, TorchFunctionMode):
     def _refuse(self, func: Any) -> None:
         name = _name_of(func)
         if name in _READERS and _is_member(func):
-            raise GraphBreak(f"reads elements, or what is no part of a graph, by Tensor.{name}")
+            is_final = name in ("equal", "allclose", "__contains__") or name in _TRUTHS and branches_here()
+            raise GraphBreak(f"reads elements, or what is no part of a graph, by Tensor.{name}", is_final)
         if name in _READERS and name in ("is_nonzero", "equal", "allclose"):
-            raise GraphBreak(f"reads elements by torch.{name}")
+            raise GraphBreak(f"reads elements by torch.{name}", is_final=name != "is_nonzero" or branches_here())
         if _is_accessor(func) and _property_name(func) in _READ_PROPERTIES:
             raise GraphBreak(f"reads Tensor.{_property_name(func)}")
 

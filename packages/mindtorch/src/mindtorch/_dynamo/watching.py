@@ -92,8 +92,8 @@ class Watcher:
         self._asking = _asking_functions()
         #: The frame that computes with symbols, where there is one: what it calls is no part of the program.
         self._computing: FrameType | None = None
-        #: A reason that was found where raising is not possible: the profiler's caller may swallow exceptions.
-        self.reason: str | None = None
+        #: What was found where raising is not possible: the profiler's caller may swallow exceptions.
+        self.stop: GraphBreak | None = None
 
     def __enter__(self) -> Watcher:
         # What the collector calls (finalizers, callbacks) is not the program's.
@@ -146,12 +146,13 @@ class Watcher:
         if code in self._known:
             return
         self._known.add(code)
-        reason = self._breaking.get(code) or (f"calls {code.co_name}, which is disabled" if code in disabled else None)
         module = frame.f_globals.get("__name__")
-        if reason is None and module in _IMPURE_MODULES:
-            reason = f"calls {module}.{code.co_name}"
-        if reason is not None:
-            self._stop(reason)
+        if code in self._breaking:
+            self._stop(self._breaking[code])
+        if code in disabled:
+            self._stop(f"calls {code.co_name}, which is disabled", is_final=True)
+        if module in _IMPURE_MODULES:
+            self._stop(f"calls {module}.{code.co_name}")
         if not is_library(module):
             self._state.note_code(code, frame.f_globals)
 
@@ -159,20 +160,21 @@ class Watcher:
         module, name = getattr(function, "__module__", None), getattr(function, "__name__", "")
         owner = type(getattr(function, "__self__", None)).__name__
         if id(function) in _IMPURE_BUILTINS:
-            self._stop(f"calls {name}")
+            self._stop(f"calls {name}", is_final=True)
         if name in _SETTINGS and not is_library(frame.f_globals.get("__name__")):
             self._stop(f"calls {module}.{name}")
         of_system = function is open or module in _SYSTEM_MODULES and name not in _FIXED
         if (of_system or module is None and owner in _STREAMS) and _is_asked_by_program(frame):
             self._stop(f"calls {'os' if module in _SYSTEM_MODULES else module or owner}.{name}")
         if module in _IMPURE_MODULES or owner in _IMPURE_CLASSES:
-            self._stop(f"calls {module or owner}.{name}")
+            self._stop(f"calls {module or owner}.{name}", is_final=module == "time")
         if name in ("now", "today", "utcnow") and isinstance(function.__self__, type):
             self._stop(f"calls {function.__self__.__name__}.{name}")
 
-    def _stop(self, reason: str) -> None:
-        self.reason = self.reason or reason
-        raise GraphBreak(reason)
+    def _stop(self, reason: str, is_final: bool = False) -> None:
+        stop = GraphBreak(reason, is_final)
+        self.stop = self.stop or stop
+        raise stop
 
 
 def _is_asked_by_program(frame: FrameType | None) -> bool:
