@@ -1,17 +1,19 @@
 """Functions that PyTorch keeps in ``torch.functional``: they take what a schema cannot say, and end in operators."""
 
-import itertools
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from . import dtypes
 from .api import _functions as ops
 from .block import placed_on
-from .construct import from_data
+from .construct import tensor
 from .dispatch.registry import find_overload
 from .dispatch.writing import write_result
 from .dtypes import scalar_type_name
+from .errors import no_memory
 from .functional_einsum import einsum as einsum
 from .layout import broadcast_shapes as _broadcast_shapes
 from .overriding import overridable, overridable_builtin
@@ -150,14 +152,29 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty((0,))
-    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(pick(range(input.shape[0]), r))
-    index = (
-        from_data([i for row in rows for i in row], dtypes.int64, input.device)
-        if rows
-        else ops.empty((0,), dtype=dtypes.int64, device=input.device)
-    )
-    return input.index_select(0, index).reshape(len(rows), r)
+    try:
+        rows = _combined(input.shape[0], r, with_replacement)
+    except MemoryError as error:
+        raise no_memory(error) from None
+    index = tensor(rows.reshape(-1), device=input.device)
+    return input.index_select(0, index).reshape(rows.shape)
+
+
+def _combined(n: int, r: int, with_replacement: bool) -> np.ndarray:
+    """-> (C, r): combinations of `r` of the first `n` integers, in lexicographic order.
+
+    Each column is put beside the rows so far that leave enough integers for the columns after it, so that no step
+    makes more rows than there are in the end.
+    """
+    rows = np.zeros((1, 0), np.int64)
+    for column in range(r):
+        after = 0 if with_replacement else 1
+        first = rows[:, -1] + after if column else np.zeros(1, np.int64)
+        counts = np.maximum(n - after * (r - 1 - column) - first, 0)
+        ends = np.cumsum(counts)
+        added = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts - first, counts)
+        rows = np.concatenate((np.repeat(rows, counts, 0), added[:, None]), 1)
+    return rows
 
 
 @overridable

@@ -73,13 +73,23 @@ def eye_m(n: int, m: int, spec: Spec) -> np.ndarray:
 @kernel("tril_indices", half="native")
 def tril_indices(row: int, col: int, offset: int, spec: Spec) -> np.ndarray:
     """-> (2, L): row and column of the L elements of a triangle of a (row, col) matrix, int64 or int32."""
-    return np.stack(np.tril_indices(row, offset, col)).astype(spec.dtype.numpy_dtype)
+    counts = np.clip(np.arange(offset + 1, offset + row + 1), 0, col)
+    return _places_of_rows(counts, np.zeros(row, np.int64), spec)
 
 
 @kernel("triu_indices", half="native")
 def triu_indices(row: int, col: int, offset: int, spec: Spec) -> np.ndarray:
     """-> (2, L): row and column of the L elements of a triangle of a (row, col) matrix, int64 or int32."""
-    return np.stack(np.triu_indices(row, offset, col)).astype(spec.dtype.numpy_dtype)
+    starts = np.clip(np.arange(offset, offset + row), 0, col)
+    return _places_of_rows(col - starts, starts, spec)
+
+
+def _places_of_rows(counts: np.ndarray, starts: np.ndarray, spec: Spec) -> np.ndarray:
+    """-> (2, L): row and column of elements that follow one another, so many in each row from a column on."""
+    out = np.empty(spec.shape, spec.dtype.numpy_dtype)
+    out[0] = np.repeat(np.arange(len(counts)), counts)
+    out[1] = np.arange(spec.shape[1]) - np.repeat(np.cumsum(counts) - counts - starts, counts)
+    return out
 
 
 def _below(self: np.ndarray, diagonal: int) -> np.ndarray:

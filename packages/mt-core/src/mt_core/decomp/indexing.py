@@ -14,7 +14,7 @@ from ..deprecation import warn_once
 from ..dispatch.memory import overlaps_itself
 from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
-from ..errors import NoElements
+from ..errors import NoElements, no_memory
 from ..formats import contiguous_format
 from ..hollow import has_elements
 from ..host import host_array
@@ -168,7 +168,11 @@ def repeats_to_indices(repeats: Any, output_size: int | None) -> Any:
         and ops.empty((output_size,), dtype=repeats.dtype, device=repeats.device).numel() != counts.sum()
     ):
         raise RuntimeError("allocated size does not match required size")
-    return tensor(np.repeat(np.arange(counts.size), counts), dtype=repeats.dtype, device=repeats.device)
+    try:
+        places = np.repeat(np.arange(counts.size), counts)
+    except MemoryError as error:
+        raise no_memory(error) from None
+    return tensor(places, dtype=repeats.dtype, device=repeats.device)
 
 
 _repeats_to_indices = overload("repeat_interleave.Tensor", "indexing")

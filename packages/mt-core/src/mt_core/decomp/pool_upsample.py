@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
+from ..errors import no_memory
 from ..resampling import LineMap, nearest_map, smooth_map, smoothing_map
 from ._lines import mapped, spread
 
@@ -20,7 +21,10 @@ MakeMap = Callable[[int, int, Any, Any], LineMap | None]
 
 def _maps(make: MakeMap, d: Any, sizes: Ints, output_size: Ints, scales: Sequence[Any]) -> list[LineMap | None]:
     real = np.float64 if d is dtypes.float64 or d is dtypes.uint8 else np.float32
-    return [make(n, size, scale, real) for n, size, scale in zip(sizes, output_size, scales, strict=True)]
+    try:
+        return [make(n, size, scale, real) for n, size, scale in zip(sizes, output_size, scales, strict=True)]
+    except MemoryError as error:
+        raise no_memory(error) from None
 
 
 def _declare(name: str, spatial: int, make: Callable[..., MakeMap], aligned: bool) -> None:

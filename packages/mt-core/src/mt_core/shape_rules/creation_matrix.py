@@ -63,9 +63,13 @@ def eye_m(n: int, m: int, dtype: Any, *options: Any) -> Spec:
 
 
 def _count(row: int, col: int, offset: int, lower: bool) -> int:
-    if lower:
-        return sum(min(max(i + offset + 1, 0), col) for i in range(row))
-    return sum(col - min(max(i + offset, 0), col) for i in range(row))
+    """How many elements a triangle has, however many rows."""
+    if not lower:
+        return row * col - _count(row, col, offset - 1, True)
+    first, last = max(offset + 1, 1), offset + row  # row i has i + offset + 1 elements, at least none and at most col
+    full = max(last - max(first, col + 1) + 1, 0)
+    rising = max(min(last, col) - first + 1, 0)
+    return full * col + rising * (2 * first + rising - 1) // 2
 
 
 def _indices(lower: bool) -> Any:
