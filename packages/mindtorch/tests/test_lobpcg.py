@@ -121,3 +121,12 @@ def test_what_is_refused(arguments: dict[str, object], error: type[Exception], w
 
 def test_it_stands_where_pytorch_has_it() -> None:
     assert importlib.import_module("mindtorch._lobpcg").lobpcg is torch.lobpcg
+
+
+@pytest.mark.parametrize("method", ["ortho", "basic"])
+@pytest.mark.parametrize("strange", [float("nan"), float("inf")])
+def test_a_matrix_that_is_not_finite_is_refused_at_once(method, strange):
+    matrix = torch.eye(4, dtype=torch.float64)
+    matrix[1, 1] = strange
+    with pytest.raises(torch.linalg.LinAlgError, match="failed to converge"):
+        torch.lobpcg(matrix, k=1, method=method)

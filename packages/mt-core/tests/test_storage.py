@@ -82,6 +82,21 @@ def test_shrinking_and_growing_again():
     assert storage.nbytes() == 16 and base.untyped_storage() is storage
 
 
+def test_what_reaches_beyond_a_shrunken_storage_keeps_the_bytes_before_its_end():
+    base = fresh(10)
+    view, storage = base[1:8], base.untyped_storage()
+    storage.resize_(16)
+    assert base[:4].tolist() == base.tolist()[:4] == [0, 1, 2, 3] and view.tolist()[:3] == [1, 2, 3]
+    assert (base.shape, view.storage_offset(), view.stride()) == ((10,), 1, (1,))
+    view.fill_(7)
+    assert base.tolist()[:8] == [0, *[7] * 7] and bytes(storage) == base[:4].numpy().tobytes()
+    storage.resize_(0)
+    assert base.data_ptr() == storage.data_ptr() == 0
+    storage.resize_(40)
+    base.fill_(2)
+    assert view.tolist() == [2] * 7 and storage.nbytes() == 40 and base.data_ptr() == storage.data_ptr() != 0
+
+
 def test_memory_of_others_is_not_resized():
     for tensor in (from_numpy(np.arange(3.0)), mt.zeros(3)):
         storage = tensor.untyped_storage()

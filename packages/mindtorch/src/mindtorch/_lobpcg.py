@@ -11,6 +11,7 @@ from typing import Any
 import mt_core as torch
 from mt_autograd.function import Function
 from mt_core import Tensor
+from mt_core.checks.linalg import refuse_no_convergence
 from mt_core.overriding import overridable_by_name
 
 __all__ = ["LOBPCG", "lobpcg"]
@@ -276,7 +277,7 @@ class LOBPCG:
         transform = None if self.method == "ortho" else self._whitening(basis)
         whitened = basis if transform is None else basis @ transform
         projected = whitened.mT @ _times(self.A, whitened)
-        values, inner = torch.linalg_eigh((projected + projected.mT) / 2)
+        values, inner = _eigh((projected + projected.mT) / 2)
         if self.bparams["largest"]:
             values, inner = values.flip(0), inner.flip(1)
         self.E = values[: self.iparams["n"]]
@@ -343,10 +344,18 @@ class LOBPCG:
         if not float(diagonal.abs().sum()):
             return columns[:, :0]
         lengths = torch.where(diagonal == 0, torch.zeros_like(diagonal), diagonal.abs() ** -0.5)
-        values, axes = torch.linalg_eigh(gram * lengths * lengths.unsqueeze(-1))
+        values, axes = _eigh(gram * lengths * lengths.unsqueeze(-1))
         if self.bparams["ortho_use_drop"]:
             kept = values > self.fparams["ortho_tol_drop"] * values.abs().max()
             values, axes = values[kept], axes[:, kept]
         else:
             values = values.clamp(min=float(self.fparams["ortho_tol_replace"] * values.abs().max()))
         return columns @ (lengths.unsqueeze(-1) * axes * values**-0.5)
+
+
+def _eigh(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """Eigenpairs of a small matrix of the iteration, which never ends well where they are no numbers."""
+    values, vectors = torch.linalg_eigh(matrix)
+    if not bool(torch.isfinite(values).all()):
+        refuse_no_convergence("linalg.eigh", "eigenvalues")
+    return values, vectors

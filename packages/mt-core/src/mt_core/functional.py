@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
 from .api import _functions as ops
 from .block import placed_on
 from .construct import tensor
