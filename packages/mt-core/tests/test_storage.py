@@ -363,3 +363,20 @@ def test_legacy_classes_by_dtype_and_name():
 def test_typed_storages_of_the_same_bytes_have_a_number_in_common():
     first, second = mt.ones(2), mt.ones(2)
     assert first.storage()._cdata == first[1:].storage()._cdata != second.storage()._cdata
+
+
+def test_weak_references_are_numbers_that_keep_nothing_alive():
+    tensor = fresh(3)
+    number = tensor.untyped_storage()._weak_ref()
+    assert number == tensor[1:].untyped_storage()._weak_ref() == tensor.storage()._weak_ref()
+    assert not UntypedStorage._expired(number) and not TypedStorage._expired(number)
+    assert UntypedStorage._new_with_weak_ptr(number) is tensor.untyped_storage()
+    other = fresh(3).untyped_storage()
+    assert other._weak_ref() != number
+    del tensor
+    assert UntypedStorage._expired(number) and UntypedStorage._new_with_weak_ptr(number) is None
+    for _ in range(3):
+        UntypedStorage._free_weak_ref(number)
+    for use in (UntypedStorage._free_weak_ref, UntypedStorage._expired, UntypedStorage._new_with_weak_ptr):
+        with pytest.raises(RuntimeError, match="is no weak reference to a storage, or was freed"):
+            use(number)

@@ -1,11 +1,13 @@
-"""``torch.multiprocessing.reductions``: of what PyTorch has there, the weak references to storages."""
+"""``torch.multiprocessing.reductions``: weak references to storages, and what a queue is told of tensors and storages."""
 
 from __future__ import annotations
 
 from typing import Any
 from weakref import ref
 
-__all__ = ["StorageWeakRef"]
+from mt_core.process_sharing import reduce_storage, reduce_tensor
+
+__all__ = ["StorageWeakRef", "reduce_storage", "reduce_tensor"]
 
 
 class StorageWeakRef:

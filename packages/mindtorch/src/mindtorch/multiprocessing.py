@@ -15,6 +15,8 @@ from typing import Any
 
 from mt_core.shared_memory import STRATEGIES, set_strategy, strategy
 
+from . import _storage_references as reductions
+
 __all__ = [
     *multiprocessing.__all__,
     "ProcessContext",

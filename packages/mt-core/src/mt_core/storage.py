@@ -18,6 +18,7 @@ from .block import Block, block_of, move_block, resize_block
 from .devices import backend_key, device, device_type_of
 from .dispatch.dispatcher import backend_for
 from .pinned import array_is_pinned, pinned_array
+from .storage_references import StorageReferences
 
 __all__ = ["StorageBase", "UntypedStorage", "untyped", "untyped_storage_of"]
 
@@ -35,7 +36,7 @@ class StorageBase:
         return object.__new__(cls)
 
 
-class UntypedStorage(StorageBase):
+class UntypedStorage(StorageReferences, StorageBase):
     """A block of bytes on one device.
 
     ``UntypedStorage()``, ``UntypedStorage(size)`` and ``UntypedStorage(bytes)`` make new ones, of zero, `size`
@@ -291,6 +292,22 @@ class UntypedStorage(StorageBase):
     def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
         """The storage on a CUDA device."""
         return self.to(device=_as_device("cuda" if device is None else device))
+
+    def hpu(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        """The storage on an HPU device."""
+        return self.to(device=_as_device("hpu" if device is None else device))
+
+    def mps(self) -> UntypedStorage:
+        """The storage on the MPS device."""
+        return self.to(device="mps")
+
+    def new(self) -> UntypedStorage:
+        """An empty storage on the same device."""
+        return UntypedStorage(0, device=self.device)
+
+    def _get_filename(self) -> str | None:
+        """Path of the file that the bytes are mapped from, if they are."""
+        return self.filename
 
     @property
     def is_cuda(self) -> bool:

@@ -241,6 +241,13 @@ class TypedStorage:
         """A number that storage objects of the same bytes, and no others that live, have in common."""
         return self._untyped_storage._cdata
 
+    def _weak_ref(self) -> int:
+        """As `UntypedStorage._weak_ref`."""
+        return self._untyped_storage._weak_ref()
+
+    _expired = staticmethod(UntypedStorage._expired)
+    _free_weak_ref = staticmethod(UntypedStorage._free_weak_ref)
+
     # Copies and conversions
 
     def _like(self, storage: UntypedStorage) -> TypedStorage:
@@ -393,6 +400,8 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
             raise RuntimeError(forms + _WITH_WRAPPED)
         elif not isinstance(wrap_storage, UntypedStorage):
             raise TypeError(f"{forms}Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
+        if not _internal:
+            _warn_typed_storage_removal()
         return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls.dtype, _internal=True)
 
     @classmethod
@@ -453,6 +462,7 @@ def _add_conversion(name: str, d: dtype) -> None:
         return self._converted(d)
 
     def convert_bytes(self: UntypedStorage) -> TypedStorage:
+        _warn_typed_storage_removal()
         return TypedStorage(wrap_storage=self, dtype=dtypes.uint8, _internal=True)._converted(d)
 
     for cls, method in ((TypedStorage, convert), (UntypedStorage, convert_bytes)):
