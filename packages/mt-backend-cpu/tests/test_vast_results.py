@@ -38,6 +38,23 @@ def test_what_no_memory_holds_is_refused_at_once(call):
     assert time.monotonic() - start < 5
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x, *size: x.expand(size),
+        lambda x, *size: x.as_strided(size, (0,) * len(size)),
+        lambda x, *size: x.broadcast_to(size),
+    ],
+)
+def test_views_of_more_bytes_than_numpy_counts_are_refused_in_pytorchs_words(view):
+    with pytest.raises(RuntimeError, match=r"Storage size calculation overflowed with sizes=\[4611686018427387904\]"):
+        view(torch.ones(1), 2**62)
+    with pytest.raises(RuntimeError, match="numel: integer multiplication overflow"):
+        view(torch.ones(1), 2**62, 4)
+    assert view(torch.ones(1, dtype=torch.int8), 2**62)[2**61].item() == 1
+    assert view(torch.ones(1, device="meta"), 2**62).shape == (2**62,)
+
+
 @pytest.mark.parametrize("offset", range(-8, 9))
 @pytest.mark.parametrize(("made", "reference"), [("tril_indices", np.tril_indices), ("triu_indices", np.triu_indices)])
 def test_triangles_have_the_places_that_numpy_finds(made, reference, offset):

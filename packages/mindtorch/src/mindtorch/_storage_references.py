@@ -1,4 +1,4 @@
-"""``torch.multiprocessing.reductions``: weak references to storages, and what a queue is told of tensors and storages."""
+"""``torch.multiprocessing.reductions``: weak references to storages, and what a queue is told of what it carries."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from mt_core.shared_memory import STRATEGIES, set_strategy, strategy
 
-from . import _storage_references as reductions
+from . import _storage_references as reductions  # noqa: F401  (found as an attribute, as in PyTorch)
 
 __all__ = [
     *multiprocessing.__all__,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from mt_core.checks.memory import refuse_size
+from mt_core.checks.memory import refuse_size, unmakeable
 from mt_core.dispatch.elementwise import number_array
 from mt_core.dispatch.registry import load_family
 from mt_core.dtypes import dtype
@@ -49,7 +48,7 @@ class CpuBackend:
         try:
             return np.zeros(shape, dtype.numpy_dtype)
         except ValueError as error:
-            raise _unmakeable(shape, error, dtype.itemsize) from None
+            raise unmakeable(shape, error, dtype.itemsize) from None
         except MemoryError:
             raise NoMemory(math.prod(shape) * dtype.itemsize) from None
 
@@ -76,7 +75,7 @@ class CpuBackend:
             try:
                 return np.empty(shape, dtype.numpy_dtype)
             except ValueError as error:
-                raise _unmakeable(shape, error, dtype.itemsize) from None
+                raise unmakeable(shape, error, dtype.itemsize) from None
             except MemoryError:
                 raise NoMemory(math.prod(shape) * dtype.itemsize) from None
         if not shape:
@@ -119,7 +118,7 @@ class CpuBackend:
         try:
             return np.ndarray(shape, dtype.numpy_dtype, owner, offset, strides)
         except ValueError as error:
-            raise _unmakeable(shape, error, dtype.itemsize) from None
+            raise unmakeable(shape, error, dtype.itemsize, is_view=True) from None
 
     def from_host(self, array: np.ndarray, dtype: dtype, index: int | None) -> np.ndarray:
         return array
@@ -136,20 +135,6 @@ class CpuBackend:
     def load(self, family: str) -> None:
         load_family("mt_backend_cpu.kernels", family)
         load_family("mt_backend_cpu.native", family)  # entered last, so asked first
-
-
-def _unmakeable(shape: Sequence[int], error: ValueError, itemsize: int) -> Exception:
-    """The error for a shape that no NumPy array can have: too many dimensions, or more bytes than addresses."""
-    if len(shape) > _MOST_DIMENSIONS:
-        return RuntimeError(f"a tensor of {len(shape)} dimensions: {error}")
-    refuse_size(shape, itemsize)
-    if math.prod(shape) >= 1 << 58:
-        return RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
-    return error
-
-
-#: As many as NumPy's arrays have.
-_MOST_DIMENSIONS = 64
 
 
 def _with_strides(shape: tuple[int, ...], d: dtype, strides: tuple[int, ...]) -> np.ndarray:

@@ -118,7 +118,10 @@ def expand(self: Any, size: Any, implicit: bool) -> Any:
             if have != 1 or wanted < 2:
                 return None
             strides[i] = 0
-    return np.ndarray(size, self.dtype, self, 0, strides)
+    try:
+        return np.ndarray(size, self.dtype, self, 0, strides)
+    except ValueError:  # more bytes than NumPy counts
+        return None
 
 
 @short_view("unbind.int")

@@ -8,12 +8,31 @@ from typing import Any
 
 from ..errors import NoMemory
 
-__all__ = ["LARGEST", "refuse_size", "refuse_vast"]
+__all__ = ["LARGEST", "refuse_size", "refuse_vast", "unmakeable"]
 
 #: The largest number of bytes or elements that PyTorch counts.
 LARGEST = (1 << 63) - 1
 #: Bytes that no process can address: what asks for so many fails before anything is computed.
 _ADDRESSABLE = 1 << 48
+
+
+#: As many dimensions as NumPy's arrays have.
+_MOST_DIMENSIONS = 64
+
+
+def unmakeable(shape: Sequence[int], error: ValueError, itemsize: int, is_view: bool = False) -> Exception:
+    """The error for a shape that no NumPy array can have: too many dimensions, or more bytes than an int64 counts.
+
+    PyTorch has views of so many bytes where they lie on few; it refuses more elements than an int64 counts.
+    """
+    if len(shape) > _MOST_DIMENSIONS:
+        return RuntimeError(f"a tensor of {len(shape)} dimensions: {error}")
+    if is_view and math.prod(shape) > LARGEST:
+        return RuntimeError("numel: integer multiplication overflow")
+    refuse_size(shape, itemsize)
+    if math.prod(shape) >= 1 << 58:
+        return RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    return RuntimeError(f"a tensor of sizes {list(shape)}: {error}")
 
 
 def refuse_vast(specs: Any) -> None:

@@ -36,7 +36,7 @@ class _LoadConfig:
 
     def __init__(self) -> None:
         self.mmap = False
-        self.endianness: LoadEndianness | None = LoadEndianness.NATIVE
+        self.endianness: LoadEndianness | None = None
         self.mmap_flags = MAP_PRIVATE
 
 
