@@ -27,6 +27,7 @@ _STRIDELESS = re.compile(
 )
 #: Calls that update running statistics, with their arguments.
 _STATISTICS = re.compile(r"\b(?:batch_norm|native_batch_norm|instance_norm|_native_batch_norm_legit)\((.*)\)")
+_NAMES = re.compile(r"\b[vw]\d+\b")
 #: What the memory of a tensor that is resized while it is read comes to.
 _RESIZED = frozenset(("elements", "shape", "accepts", "raises", "shares", "requires_grad"))
 #: Nodes of libraries that PyTorch's build hands whole calls to.
@@ -75,6 +76,16 @@ class Doubt(NamedTuple):
         """The shape of a variable as it was last seen before the line."""
         sights = (sight for notes in reversed(self.before) for found, sight in notes if found == name)
         return next((sight.get("shape") for sight in sights), None)
+
+    def origins(self) -> list[str]:
+        """The lines that the line hangs on: those that name one of its variables, and theirs in turn."""
+        names, found = set(_NAMES.findall(self.line)), [self.line]
+        for line in reversed(self.lines[:-1]):
+            of_line = set(_NAMES.findall(line))
+            if not names.isdisjoint(of_line):
+                names |= of_line
+                found.append(line)
+        return found
 
     def in_memory_of(self, name: str) -> set[str]:
         """The variables that share memory with one, as PyTorch tells it when the program has ended."""
@@ -181,7 +192,7 @@ def writes_what_it_saved(doubt: Doubt) -> bool:
     """A backward pass that PyTorch refuses for a write that is none of the program's: its operator wrote."""
     written = r"\w_\(|\][^=!<>]*=[^=]|[-+*/%&|^<>]= |out=|inplace=True|\.step\("
     return doubt.refused("has been modified by an inplace operation") and not any(
-        re.search(written, line) for line in doubt.lines
+        re.search(written, line) for line in doubt.origins()
     )
 
 
@@ -199,7 +210,10 @@ def refuses_a_layout(doubt: Doubt) -> bool:
 
 def fails_inside(doubt: Doubt) -> bool:
     """PyTorch fails in a place that no call is meant to reach."""
-    return doubt.refused("INTERNAL ASSERT FAILED|DispatchKey Conjugate doesn't correspond to a device")
+    return doubt.refused(
+        "INTERNAL ASSERT FAILED|DispatchKey Conjugate doesn't correspond to a device|"
+        "'torch.storage.UntypedStorage' has no attribute 'dtype'"
+    )
 
 
 def counts_with_inference(doubt: Doubt) -> bool:

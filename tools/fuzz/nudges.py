@@ -15,7 +15,7 @@ _UNITS = 4
 
 
 class Nudge:
-    """Adds to, or takes from, each element a few units in the last place of itself, or of 1.
+    """Adds to, or takes from, each element a few units in the last place of itself, or of 1; some become zero.
 
     Numbers that are exact stay as they are, unless `whole` is set.
     """
@@ -39,6 +39,11 @@ class Nudge:
         signs = [self.random.choice((-1.0, 1.0)) for _ in range(plain.numel())]
         unit = _UNITS * self.torch.finfo(tensor.dtype).eps
         moved = plain + self.torch.tensor(signs).double().reshape(plain.shape) * plain.abs().clamp(min=1.0) * unit
-        stays = ~plain.isfinite() if self.whole else ~plain.isfinite() | ((plain * _EXACT).frac() == 0)
+        if self.random.random() < 0.5:
+            moved = self.torch.where(plain.abs() < 2 * unit, 0.0, moved)
+        exact = (plain * _EXACT).frac() == 0
+        if not exact.all():
+            exact &= plain != 0  # a zero beside rounded numbers may be what is left of others
+        stays = ~plain.isfinite() if self.whole else ~plain.isfinite() | exact
         # `.data` has a version of its own: nothing that is saved counts this as a write.
         tensor.data.copy_(self.torch.where(stays, plain, moved))

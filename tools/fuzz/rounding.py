@@ -13,9 +13,9 @@ __all__ = ["Rounding"]
 
 #: Fields that rounding can change.
 _FIELDS = frozenset(("elements", "shape", "number", "sequence", "is", "kind"))
-#: Functions of a matrix that may be singular: numbers that are exact are nudged, too.
-_OF_MATRICES = re.compile(
-    r"linalg|det\(|inverse|solve|svd|eig|cholesky|pinv|lstsq|\bqr|\blu|matrix_(rank|power|exp)|lobpcg"
+#: Functions of matrices that may be singular, and of rows that may be constant: exact numbers are nudged, too.
+_SINGULAR = re.compile(
+    r"linalg|det\(|inverse|solve|svd|eig|cholesky|pinv|lstsq|\bqr|\blu|matrix_(rank|power|exp)|lobpcg|_norm\(|Norm|normalize\("
 )
 #: How often it is tried.
 _TRIES = 3
@@ -42,7 +42,7 @@ class Rounding:
     def _nudged(self, seed: int, lines: list[str], difference: Difference) -> Iterator[Any]:
         if self.process is None:
             self.process = Process(self.python, "torch")
-        whole = any(_OF_MATRICES.search(line) for line in lines)
+        whole = any(_SINGULAR.search(line) for line in lines)
         for k in range(_TRIES):
             answer = self.process.ask({"seed": seed, "lines": lines, "nudge": k, "whole": whole})
             notes = {} if answer is None else dict(answer["notes"][difference.line])

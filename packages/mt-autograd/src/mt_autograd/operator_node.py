@@ -133,7 +133,11 @@ class OperatorNode(Node):
         """Append the saved tensors that formulas of the wanted arguments use, and None for the others."""
         saved = self.saved
         if saved is None:
-            raise RuntimeError(FREED)
+            # What formulas of several arguments use is kept whichever of them is wanted.
+            if any(slot.wanted_by & wanted or slot.wanted_by & slot.wanted_by - 1 for slot in self.plan.saved):
+                raise RuntimeError(FREED)
+            pool += [None] * len(self.plan.saved)
+            return
         position = 0
         for slot in self.plan.saved:
             item, version = saved[position], saved[position + 1]

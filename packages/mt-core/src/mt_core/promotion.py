@@ -46,6 +46,14 @@ def _of_number(value: Any) -> dtype:
     return dtypes.uint64 if value.__class__ is int and value >= 1 << 63 else dtype_of_number(value)
 
 
+def _of_numbers(first: dtype, second: dtype, beside: tuple[dtype | None, ...]) -> dtype:
+    """What two numbers count as: beside floating tensors, integers that do not go together are any of the two."""
+    integers = first.category < 2 and second.category < 2
+    if integers and any(d is not None and d.category >= 2 for d in beside):
+        return second
+    return promote_types(first, second)
+
+
 def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
     if higher is None or lower is None:
         return higher or lower
@@ -71,7 +79,7 @@ def result_type_of(arguments: Iterable[Any]) -> dtype:
         array = getattr(argument, "_array", None)
         if array is None:
             found = _of_number(argument)
-            numbers = found if numbers is None else promote_types(numbers, found)
+            numbers = found if numbers is None else _of_numbers(numbers, found, (with_dims, without_dims))
         elif array.ndim:
             found = argument._dtype
             with_dims = found if with_dims is None else promote_types(with_dims, found)

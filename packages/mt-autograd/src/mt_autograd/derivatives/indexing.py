@@ -45,25 +45,10 @@ derivative(
 derivative(
     "scatter.src",
     self=lambda grad, dim, index: grad.scatter(dim, index, 0),
-    src=lambda grad, dim, index, src_spec: _src(grad, dim, index, src_spec),
+    src=lambda grad, dim, index: grad.gather(dim, index),  # which PyTorch, too, refuses where src is larger
 )
 derivative("scatter.value", self=lambda grad, dim, index: grad.scatter(dim, index, 0))
-derivative(
-    "scatter_add", self=lambda grad: grad, src=lambda grad, dim, index, src_spec: _src(grad, dim, index, src_spec)
-)
-
-
-def _src(grad: Any, dim: int, index: Any, src_spec: Any) -> Any:
-    """The gathered gradient, zero where the index does not reach into src."""
-    gathered = grad.gather(dim, index)
-    if tuple(gathered.shape) == tuple(src_spec.shape):
-        return gathered
-    whole = grad.new_zeros(src_spec.shape)
-    part = whole
-    for d, n in enumerate(gathered.shape):
-        part = part.narrow(d, 0, n)
-    part.copy_(gathered)
-    return whole
+derivative("scatter_add", self=lambda grad: grad, src=lambda grad, dim, index: grad.gather(dim, index))
 
 
 def _scatter_reduce_self(

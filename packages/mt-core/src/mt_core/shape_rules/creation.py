@@ -30,13 +30,22 @@ def arange_step(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device
             raise ValueError("step must be nonzero")
     exact = all(isinstance(n, (int, SymInt)) for n in (start, end, step))
     _check_factors(d, start, end, step)
-    count = -((start - end) // step) if exact else math.ceil((end - start) / step)
+    if d is dtypes.int64 and all(n.__class__ is int for n in (start, end, step)):
+        count = _count_in_64_bits(start, end, step)
+    else:
+        count = -((start - end) // step) if exact else math.ceil((end - start) / step)
     known = isinstance(count, int)  # of a symbolic one, it would be a guard that tells nothing
-    if known and count >= 2**63:
+    if known and not 0 <= count < 2**63:
         raise RuntimeError("invalid size, possible overflow?")
     if known and count * d.itemsize >= 2**63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes=[{count}]")
     return Spec((count,), d)
+
+
+def _count_in_64_bits(start: int, end: int, step: int) -> int:
+    """How many steps there are from start to end, in integers that wrap around as PyTorch's do."""
+    reach = (end - start + step - (1 if step > 0 else -1) + 2**63) % 2**64 - 2**63
+    return abs(reach) // abs(step) * (1 if (reach < 0) == (step < 0) else -1)
 
 
 def _whole(number: Any) -> Any:

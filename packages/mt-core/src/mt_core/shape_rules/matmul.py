@@ -159,7 +159,7 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Spec:
         )
     for number in (alpha, beta):
         check_number(number, self._dtype)
-    return Spec(tuple(c) if 0 in a and beta != 0 else (a[0],), self._dtype)
+    return Spec(tuple(c) if a[0] and not a[1] and beta != 0 else (a[0],), self._dtype)
 
 
 @shape_rule("baddbmm")
