@@ -20,6 +20,7 @@ from tools.fuzz.comparison import Difference, compare
 from tools.fuzz.generator import Generator
 from tools.fuzz.machine import Machine
 from tools.fuzz.noise import OF_BUILDS, reason_for
+from tools.fuzz.nudges import Nudge
 from tools.fuzz.report import Report
 
 KNOWN: dict[str, dict[str, list[int]]] = read_gaps(DIFFERENCES)  # type: ignore[assignment]
@@ -131,6 +132,7 @@ def test_the_stored_programs_call_every_public_operator() -> None:
 
 INFERENCE = "with torch.inference_mode(): v0 = torch.ones(3)"
 ORDER = "reads memory while it is written, in an order that PyTorch leaves open"
+SHARED = "several elements of what is written share memory"
 REFUSED = {"kind": "error", "type": "RuntimeError", "text": "Inplace update to inference tensor outside InferenceMode"}
 
 
@@ -143,6 +145,11 @@ REFUSED = {"kind": "error", "type": "RuntimeError", "text": "Inplace update to i
         (["v0 = torch.ones(3)", "v0.add_(v0)"], None, ""),
         (["v0 = torch.ones(3)", "v0[1:].add_(v0[:-1])"], None, ORDER),
         (["v0 = torch.ones(3)", "torch.add(v0, 1, out=v0.flip(0))"], None, ORDER),
+        (["v1 = torch.ones(3)", "v0 = v1.flip(0)", "v0[1:].add_(v1[:-1])"], None, ""),
+        (["v1 = torch.ones(3)", "v0 = v1[:]", "v0[1:].add_(v1[:-1])"], None, ORDER),
+        (["v0 = torch.ones(4).unfold(0, 2, 1)", "v0.mul_(v0)"], None, SHARED),
+        (["v0 = torch.ones(4)", "v0.unfold(0, 2, 2).mul_(2)"], None, SHARED),
+        (["v0 = torch.ones(4).unfold(0, 2, 2)", "v0.mul_(v0)"], None, ""),
         (["v0 = torch.ones(3).view(torch.int32)"], None, "bits of rounded numbers"),
     ],
 )  # fmt: skip
@@ -189,6 +196,10 @@ def test_resizing_is_told_from_differences(line: str, error: Any, after: list[in
 
 
 NOTHING, SIDE_BY_SIDE = "a Fourier transform of nothing", "read as if its elements lay side by side"
+OWN_WRITE = "an operator of PyTorch's writes what it has saved"
+A_LAYOUT = "a layout that PyTorch's kernel refuses"
+LAYOUT = "view size is not compatible with input tensor's size and stride"
+INFERENCE_LEAF = "with torch.inference_mode(): v0 = torch.ones(3).requires_grad_()"
 MODIFIED = ("RuntimeError", "one of the variables has been modified by an inplace operation: at version 1")
 
 
@@ -204,14 +215,20 @@ MODIFIED = ("RuntimeError", "one of the variables has been modified by an inplac
         (["v0 = torch.ones(6)[::2]", "torch.gru(v0)"], ("RuntimeError", "no"), SIDE_BY_SIDE),
         (["v0 = torch.ones(6)[::2]", "torch.gru(torch.ones(3))"], ("RuntimeError", "no"), ""),
         (["v0 = torch.ones(6)", "torch.gru(v0)"], ("RuntimeError", "no"), ""),
+        (["v0 = torch.ones(6)", "v0.max_unpool(2)"], ("RuntimeError", LAYOUT), A_LAYOUT),
+        (["v0 = torch.ones(6)", "v0.view(2)"], ("RuntimeError", LAYOUT), ""),
+        (["v0 = torch.ones(6)", "v0.cos()"], ("RuntimeError", "x INTERNAL ASSERT FAILED at y"), "PyTorch fails inside"),
+        ([INFERENCE_LEAF, "v1 = v0.var()"], ("RuntimeError", "no"), "an inference tensor that requires grad"),
+        ([INFERENCE, "v1 = v0.var()"], ("RuntimeError", "no"), ""),
+        (["v1 = torch.ones(3)", "v1.mul_(2)", "torch.vander(v0)"], MODIFIED, OWN_WRITE),
     ],
 )  # fmt: skip
 def test_what_pytorch_alone_refuses_is_told_from_differences(
     lines: list[str], error: tuple[str, str], reason: str
 ) -> None:
-    wanted = [[], [("error", {"kind": "error", "type": error[0], "text": error[1]})]]
-    found = Difference("accepts", 1, "error", f"{error[0]}: {error[1]}", None)
-    assert reason_for(lines, found, wanted, [[], []]) == reason
+    wanted = notes(*lines[:-1])[:-1] + [[("error", {"kind": "error", "type": error[0], "text": error[1]})], []]
+    found = Difference("accepts", len(lines) - 1, "error", f"{error[0]}: {error[1]}", None)
+    assert reason_for(lines, found, wanted, [[]] * len(wanted)) == reason
 
 
 LIBRARY, LARGER, INSIDE = OF_BUILDS["grad_fn"], OF_BUILDS["nbytes"], OF_BUILDS["text"]
@@ -281,3 +298,37 @@ def test_what_was_rounded_to_half_precision_agrees_to_its_tolerance(error: float
     wanted, got = notes(*lines), notes(lines[0], line.format(1 + error))
     (difference,) = compare(wanted[:2], got[:2])
     assert reason_for(lines, difference, wanted, got) == reason
+
+
+@pytest.mark.parametrize(
+    ("lines", "whole", "changes"),
+    [
+        (["v0 = torch.tensor([0.5, 2.0]).exp()", "v1 = v0.exp()"], False, False),
+        (["v0 = torch.tensor([0.5, 2.0])", "v1 = v0 == 2"], False, False),
+        (["v0 = torch.tensor([0.1, 0.1])", "v1 = v0.max(0)"], False, True),
+        (["v0 = torch.tensor([0.1, 0.2]) - torch.tensor([0.1, 0.1])", "v1 = v0.sign()"], False, True),
+        (["v0 = torch.ones(2, 2)", "v1 = torch.linalg.det(v0).sign()"], False, False),
+        (["v0 = torch.ones(2, 2)", "v1 = torch.linalg.det(v0).sign()"], True, True),
+        (["v0 = torch.ones(2).expand(2, 2)", "v1 = v0 * float('nan')"], True, False),
+    ],
+)
+def test_nudged_numbers_change_what_hangs_on_rounding(lines: list[str], whole: bool, changes: bool) -> None:
+    plain = notes(*lines)
+    nudged = (Machine(mindtorch, 0).replay(lines, Nudge(mindtorch, seed, whole=whole)) for seed in range(8))
+    fields = {d.field for seen in nudged for d in compare(plain, seen) if d.line == 1}
+    assert ("elements" in fields) == changes and fields <= {"elements"}
+
+
+def test_a_reason_is_asked_for_where_no_predicate_knows_one() -> None:
+    program = {
+        "seed": 1,
+        "lines": ["v0 = torch.ones(2)"],
+        "kinds": ["sample: ones"],
+        "notes": notes("v0 = torch.ones(2)"),
+    }
+    wrong = notes("v0 = torch.zeros(2)")
+    for answers in ({"is_rounding": lambda *_: True}, {"is_rounding": lambda *_: False}, {}):
+        report = Report(["ones"], **answers)
+        report.enter(program, wrong)
+        expected = (1, 0) if answers.get("is_rounding", bool)() else (0, 1)
+        assert (report.noise.total(), report.differing["hard"]) == expected

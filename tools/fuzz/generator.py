@@ -20,8 +20,10 @@ __all__ = ["Generator", "Program"]
 _SLOT = re.compile(r"\{([^{}]*)\}")
 #: Larger tensors are forgotten: programs are to be short, not slow.
 _LARGEST = 2000
+#: No inference tensor that requires grad is made: what is recorded of it depends on the parts of PyTorch's operators.
+_INFERENCE = "torch.inference_mode()"
 #: How often a line runs in another mode.
-_MODES = {"torch.no_grad()": 0.05, "torch.inference_mode()": 0.012, "torch.enable_grad()": 0.005}
+_MODES = {"torch.no_grad()": 0.05, _INFERENCE: 0.012, "torch.enable_grad()": 0.005}
 
 
 class Program:
@@ -69,7 +71,7 @@ class Generator:
     def add(self, kind: str, line: str) -> None:
         """Write a line and run it."""
         for mode, probability in _MODES.items():
-            if self.choose.chance(probability):
+            if self.choose.chance(probability) and not (mode == _INFERENCE and "requires_grad" in line):
                 line = f"with {mode}: {line}"
                 break
         self.program.kinds.append(kind)

@@ -236,6 +236,16 @@ def refuses_shared_elements(doubt: Doubt) -> bool:
     return refused and re.search(r"\.tri[lu]_\(", doubt.line) is not None
 
 
+def is_of_no_numbers(doubt: Doubt) -> bool:
+    """Factorizations of what is not finite: PyTorch's library gives numbers or an error, or ends the process."""
+    return doubt.refused("failed to converge") and any(
+        sight.get("elements") and not np.isfinite(elements_of(sight)).all()
+        for notes in doubt.before
+        for name, sight in notes
+        if re.search(rf"\b{name}\b", doubt.line) and sight.get("dtype", "").startswith(("float", "complex"))
+    )
+
+
 def takes_too_long(doubt: Doubt) -> bool:
     """PyTorch took longer for a line than it may, which leaves what it was importing half imported."""
     return doubt.wanted.get("error", {}).get("type") == "Late" or doubt.refused("partially initialized module 'torch")
@@ -356,6 +366,7 @@ OF_SIZES: dict[str, Callable[[Doubt], bool]] = {
     "a Fourier transform of nothing": transforms_nothing,
     "a layout that PyTorch's kernel refuses": refuses_a_layout,
     "PyTorch fails inside": fails_inside,
+    "a factorization of what is not finite": is_of_no_numbers,
     "an inference tensor that requires grad": counts_with_inference,
     "triangles of memory that elements share": refuses_shared_elements,
     "takes PyTorch too long": takes_too_long,

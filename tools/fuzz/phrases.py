@@ -163,9 +163,10 @@ torch.result_type({{v}}, {{o|s}})
 !{{written}}.masked_fill_({{mask}}, {{s}})
 !{{v}}.resize_as_({{o}}).fill_(1)
 !{{v}}.expand([2] + list({{v}}.shape)).add_(1)
-!{{v}}[..., 1:].{{add_|copy_}}({{v}}[..., :-1])
+!{{v}}[..., 1:].{{add_|copy_}}({{v}}[..., :-1].clone())
+!{{v}}[..., 1::2].{{add_|copy_}}({{v}}[..., :-1:2])
 !{{v}}.add_({{v}}.t())
-!{{v}}.copy_({{v}}.transpose({{d}}, {{d}}))
+!{{v}}.copy_({{v}}.transpose({{d}}, {{d}}).clone())
 """,
     "out": """
 !torch.{add|mul|sub|maximum|pow}({v}, {p|s}, out={apart})
@@ -181,7 +182,7 @@ torch.result_type({{v}}, {{o|s}})
 !torch.eq({v}, {s}, out={apart})
 !torch.clamp({v}, 0, 1, out={apart})
 !torch.arange(4, out={apart})
-!torch.gather({v}, 0, torch.tensor([0]), out={apart})
+!torch.gather({v}, {D}, {gathered}, out={apart})
 """,
     "reductions": f"""
 {{v}}.{{{REDUCED}}}()

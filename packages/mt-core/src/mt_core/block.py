@@ -11,7 +11,7 @@ from typing import Any
 from weakref import ref
 
 from . import dtypes
-from .cell import AliasCell, Cell, cell_of, moved_cell
+from .cell import AliasCell, Cell, cell_of, counts_writes, moved_cell
 from .checks.memory import refuse_size
 from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, FLAGS, INFERENCE, NEGATIVE, OTHER_INDEX, STRIDED
 from .meta_array import HollowArray
@@ -132,8 +132,13 @@ def rebind(tensor: Any, value: Any) -> None:
     tensor._dtype = value._dtype
     taken = BACKEND_MASK | STRIDED | OTHER_INDEX | CONJUGATE | NEGATIVE
     kept = AUTOGRAD | (tensor._keys & ~(taken | FLAGS))
-    tensor._keys = (tensor._keys & kept) | (value._keys & taken)
-    block.enter(moved_cell(tensor))
+    inference = (tensor._keys | value._keys) & INFERENCE
+    counts = bool(inference) and (not tensor._keys & INFERENCE or counts_writes(tensor))
+    tensor._keys = (tensor._keys & kept) | (value._keys & taken) | inference
+    cell = moved_cell(tensor)
+    if counts and cell.__class__ is Cell:
+        cell.__class__ = AliasCell
+    block.enter(cell)
 
 
 def set_geometry(tensor: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, d: Any = None) -> None:
