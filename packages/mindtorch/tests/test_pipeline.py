@@ -24,6 +24,7 @@ from mindtorch import nn
 from mindtorch._subclasses.fake_tensor import FakeTensorMode
 from mindtorch.utils._python_dispatch import TorchDispatchMode
 from mt_core.keys import PIPELINE
+from mt_core.pipeline import queue
 from mt_core.state import tls
 from mt_core.tensor import Tensor
 
@@ -605,6 +606,50 @@ def test_zeros_are_zero_bytes_in_every_mode(context: Callable[[], Any]) -> None:
         made = torch.zeros(3, dtype=torch.float8_e8m0fnu)
         near = [made.new_zeros(2), torch.zeros_like(made), torch.zeros(2, dtype=made.dtype, device="cpu")]
     assert [t.view(torch.uint8).tolist() for t in near] == [[0, 0], [0, 0, 0], [0, 0]]
+
+
+def test_what_is_detached_from_inference_tensors_can_be_written_to() -> None:
+    with torch.pipeline():
+        with torch.inference_mode():
+            x = torch.ones(2).exp()
+        x.detach().mul_(2)
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+            x.mul_(2)
+    assert x.tolist() == (torch.ones(2).exp() * 4).tolist(), "it is the count of the write that is refused"
+
+
+def test_calls_like_one_that_was_described_are_not_described_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    described = []
+    plain = queue.Queue._described
+    monkeypatch.setattr(
+        queue.Queue,
+        "_described",
+        lambda self, overload, *rest: described.append(overload.name) or plain(self, overload, *rest),
+    )
+
+    def several() -> list[Any]:
+        x, y = torch.ones(3, 2), torch.ones(2, 3).t()
+        return [x + y, x + x, x.int() + 1, x.int() + 1.0, y.sum(0), x.sum(0, keepdim=True), x.double().exp()]
+
+    expected = [(t.tolist(), t.dtype, t.stride()) for t in several()]
+    for _ in range(3):  # kernels that are loaded at a flush have all descriptions dropped
+        described.clear()
+        with torch.pipeline() as pipeline:
+            found = several()
+            assert pipeline.flushes == 0
+        assert [(t.tolist(), t.dtype, t.stride()) for t in found] == expected
+    assert not {"add.Tensor", "add.Scalar", "sum.dim_IntList", "exp"} & set(described)
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.pipeline():
+            assert (torch.ones(2, dtype=torch.int32) + 1.0).dtype is torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+    with torch.pipeline(), torch.inference_mode():
+        assert (torch.ones(3, 2) + torch.ones(3, 2)).is_inference()
+    with torch.pipeline():
+        w = torch.ones(3, 2, requires_grad=True)
+        assert (w + w).requires_grad and not (w.detach() + w.detach()).requires_grad
 
 
 # Threads and processes

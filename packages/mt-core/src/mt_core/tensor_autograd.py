@@ -260,6 +260,8 @@ class AutogradMembers:
         if is_overridden(keys | tls.mode):
             return handed_over(Tensor.detach, (self,), None)
         if keys & (OF_TRANSFORM | PIPELINE | INFERENCE):
+            if keys & INFERENCE and not keys & OF_TRANSFORM:
+                keys = within_reach(self)._keys  # its writes are counted apart, which no operator does
             if keys & (OF_TRANSFORM | PIPELINE):
                 return _detach.call(self)  # it is detached at every level, or when its memory is there
             alias = new_tensor(self._array, self._dtype, keys & ~_NOT_DETACHED)

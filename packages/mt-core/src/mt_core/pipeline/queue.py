@@ -19,6 +19,7 @@ from ..tensor import Tensor
 from ..tensor_types import TENSORS, tensors_in
 from .calls import Call, Facts, Restored, State, at_once, name_in_text
 from .describing import describing, refuse_warnings
+from .descriptions import description_of, keep, known
 from .plan import planned
 from .shadows import FIT, Shadows, is_fit
 from .waiting import WaitingArray, give_back, hide, hide_state, is_waiting, may_wait, slots_answer, waiting_result
@@ -82,7 +83,12 @@ class Queue:
                 return self.carry_out(overload, args)
             if self._is_busy or keys & ~FIT or not _are_together(keys, args, facts) or not self._take_all(fresh):
                 return self.carry_out(overload, args)
-            described = self._described(overload, args, facts)
+            description = description_of(overload, args, facts, keys)
+            described = None if description is None else known(description)
+            if described is None:
+                described = self._described(overload, args, facts)
+                if description is not None and described is not _REFUSED:
+                    keep(description, described)
             if described is _REFUSED:
                 return self.carry_out(overload, args)
             return self._put_off(overload, args, facts, tensors[0].device if tensors else _CPU, described)
