@@ -44,7 +44,7 @@ def test_programs_see_what_they_see_without_a_pipeline(first: int) -> None:
 
 
 def test_most_calls_of_the_programs_are_put_off() -> None:
-    pipelines = [pipeline_programs.outcome(seed, pipelined=True)[1] for seed in range(20)]
+    pipelines = [pipeline_programs.outcome(seed, pipelined=True)[1] for seed in range(40)]
     queued = sum(pipeline.queued for pipeline in pipelines)
     assert queued > 4 * sum(pipeline.immediate for pipeline in pipelines)
     assert queued > 3 * sum(pipeline.flushes for pipeline in pipelines)
