@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import doctest
+import math
 import threading
 import warnings
 from pathlib import Path
@@ -154,6 +155,10 @@ SIZES = [
     lambda x: x + (7 - x.size(0)) * 2 / -x.size(0),
     lambda x: x + divmod(x.size(0), 3)[1] + abs(-x.size(0)) + round(x.size(0) / 3),
     lambda x: x + (x.size(0) & 5 | 8) + (x.size(0) << 1),
+    lambda x: 1.5 * x.size(0) + x * (2.5 - x.size(-1)),
+    lambda x: x + 3.0 / x.size(0) + 7.5 // x.size(0) + 7.5 % x.size(0),
+    lambda x: x * 1.5 ** x.size(0) + math.sqrt(2) * (2 * x.size(0)),
+    lambda x: x + 4.0 ** (1.0 / x.size(0)),
 ]
 
 

@@ -420,6 +420,22 @@ class Traced(torch.nn.Module):
         )
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: 1.5 * x.size(0) + x,
+        lambda x: x * (2.5 - x.shape[1]) + 3.0 / x.size(0),
+        lambda x: x * (2.0 ** x.size(1)) + 7.5 // x.size(0) + 7.5 % x.size(1),
+    ],
+)
+def test_a_saved_trace_follows_sizes_behind_a_float(function):
+    traced = torch.jit.trace(function, torch.ones(2, 3))
+    torch.jit.save(traced, file := io.BytesIO())
+    file.seek(0)
+    x = torch.rand(4, 5)
+    assert torch.equal(torch.jit.load(file)(x), function(x))
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::mindtorch.jit.TracerWarning")
 def test_traces_are_written():
     def arguments(count):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import numbers
 import operator
 import sys
 import threading
@@ -204,14 +205,35 @@ def current_recorder() -> Recorder | None:
     return _recording.recorder
 
 
-class TracedInt(int):
+class TracedInt:
     """A size, or what was computed from sizes: it knows the step that gives it.
 
-    To Python it is the number that it is in this run, and comparing it is warned about.
+    Python can use it as the number that it is in this run, and comparing it is warned about. It is no int: a float
+    that stands before an int computes without asking it.
     """
 
     reference: Reference
-    __hash__ = int.__hash__
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec)
+
+    def bit_length(self) -> int:
+        return self.value.bit_length()
+
+    def is_integer(self) -> bool:
+        return True
+
+
+numbers.Integral.register(TracedInt)
 
 
 class TracedFloat(float):
@@ -229,7 +251,7 @@ def _computing(member: str, function: Callable[..., Any]) -> Callable[..., Any]:
     reflected = member.startswith("__r") and member[3:-2] in _BINARY
 
     def compute(self: Any, *others: Any) -> Any:
-        if not all(isinstance(other, (int, float)) for other in others):
+        if not all(isinstance(other, (int, float, TracedInt)) for other in others):
             return NotImplemented
         args = (*others, self) if reflected else (self, *others)
         recorder = current_recorder()
@@ -244,7 +266,7 @@ def _comparing(name: str) -> Callable[..., Any]:
     def compare(self: Any, other: Any) -> Any:
         if current_recorder() is not None:
             warn_conversion("boolean")
-        return getattr(_plain_class(self), f"__{name}__")(_plain_number(self), _plain_number(other))
+        return getattr(operator, name)(_plain_number(self), _plain_number(other))
 
     return compare
 
@@ -253,18 +275,14 @@ def _converting(name: str, kind: str) -> Callable[..., Any]:
     def convert(self: Any) -> Any:
         if current_recorder() is not None:
             warn_conversion(kind)
-        return getattr(_plain_class(self), f"__{name}__")(self)
+        return _TO_PYTHON[name](_plain_number(self))
 
     return convert
 
 
-def _plain_class(number: Any) -> type:
-    return int if isinstance(number, int) else float
-
-
 def _plain_number(number: Any) -> Any:
     if isinstance(number, TracedInt):
-        return int.__int__(number)
+        return number.value
     return float.__float__(number) if isinstance(number, TracedFloat) else number
 
 
@@ -278,11 +296,12 @@ _UNARY: dict[str, Callable[..., Any]] = {
     "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
 }  # fmt: skip
 _AS_PYTHON = {"bool": "boolean", "int": "integer", "float": "float", "index": "index"}
+_TO_PYTHON: dict[str, Callable[[Any], Any]] = {"bool": bool, "int": int, "float": float, "index": operator.index}
 
 
 def _equip(cls: type) -> None:
-    """Give a class of numbers the operators that its base has."""
-    plain = cls.__base__
+    """Give a class of numbers the operators of numbers."""
+    plain = float if issubclass(cls, float) else int
     computed = [(f"__{name}__", function) for name, function in {**_BINARY, **_UNARY}.items()]
     computed += [(f"__r{name}__", function) for name, function in _BINARY.items()]
     members = {member: _computing(member, function) for member, function in computed}
