@@ -18,6 +18,9 @@ EMPTY = "empty"
 #: Factorizations look at how many steps failed, where the numbers lie: by a view, whose elements alone are read.
 READING = ("inverse", "linalg_", "matrix_power")
 
+#: They write, and neither here nor in PyTorch there is an operator that gives the same and does not.
+WITHOUT_FORM = ("_sobol_engine_ff_", "_sobol_engine_initialize_state_", "_sobol_engine_scramble_")
+
 FORMS = sorted(
     o.name for o in declared_operators()
     if any(a.is_tensor for a in o.schema.arguments) and EMPTY not in o.name
@@ -85,6 +88,9 @@ def check(name: str, remove: str) -> None:
         wanted = outcome(lambda: overload.call(*args))
         with mode:
             found = outcome(lambda: functionalize(run, remove=remove)(*again))
+    if name.startswith(WITHOUT_FORM):
+        assert found == f"NotImplementedError: functionalize: aten::{name} writes, and has no form that does not"
+        return
     assert isinstance(found, str) == isinstance(wanted, str), f"{name}: {found} for {wanted}"
     if isinstance(wanted, str):
         assert found == wanted, name
@@ -99,9 +105,11 @@ def assert_same(found: list[Any], wanted: list[Any], name: str) -> None:
     assert len(found) == len(wanted), name
     for a, b in zip(found, wanted, strict=True):
         assert (a.shape, a.dtype) == (b.shape, b.dtype), name
-        assert torch.allclose(a, b, equal_nan=True) if a.is_floating_point() or a.is_complex() else torch.equal(a, b), (
-            name
-        )
+        assert (
+            torch.allclose(a, b, atol=1e-6, equal_nan=True)
+            if a.is_floating_point() or a.is_complex()
+            else torch.equal(a, b)
+        ), name
 
 
 @pytest.mark.parametrize("remove", ["mutations", "mutations_and_views"])

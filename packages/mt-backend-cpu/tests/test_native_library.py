@@ -74,13 +74,17 @@ def samples() -> np.ndarray:
 
 
 def in_ulp(found: np.ndarray, exact: np.ndarray) -> float:
-    """The largest error in units in the last place; what both have at no number, or beyond all, has none."""
+    """The largest error in units in the last place; what both have at no number, or beyond all, has none.
+
+    A zero of the other sign is infinitely wrong.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         wanted = exact.astype(np.float32)
         units = np.spacing(np.minimum(np.abs(wanted), np.finfo(np.float32).max)).astype(np.float64)
         errors = np.abs(found.astype(np.float64) - exact) / units
     same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
     errors[same] = 0
+    errors[(wanted == 0) & (np.signbit(found) != np.signbit(wanted))] = math.inf
     return float(np.max(np.where(np.isnan(errors), math.inf, errors)))
 
 
@@ -122,6 +126,9 @@ def test_gelu_silu_and_sigmoid_are_as_exact_as_their_parts(library: Any) -> None
             library.use_level(level)
             found = getattr(library, function)(*given, *approximate)
             assert np.max(np.abs(found - exact) / (np.abs(wide) + 1)) < 2.5e-7, (name, level)
+    zeros = np.array([0.0, -0.0], np.float32)
+    for function in (library.silu, lambda x: library.gelu(x, "none"), lambda x: library.gelu(x, "tanh")):
+        assert np.signbit(function(zeros)).tolist() == [False, True]
 
 
 @given(start=st.integers(0, 130), count=st.integers(0, 200))

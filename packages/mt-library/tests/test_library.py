@@ -409,6 +409,18 @@ def test_what_a_kernel_returns_is_cast_to_its_schema(lib, returns, result, hande
     assert type(found) is type(handed_over)
 
 
+def test_a_kernel_may_be_kept_from_being_replaced() -> None:
+    with _scoped_library("kept_kernels", "DEF") as lib:
+        lib.define("f(Tensor x) -> Tensor")
+        lib.impl("f", lambda x: x + 1, "CPU", allow_override=False)
+        with pytest.raises(
+            RuntimeError, match="already a kernel registered from python overriding f's behavior for CPU"
+        ):
+            lib.impl("f", lambda x: x + 2, "CPU", allow_override=False)
+        lib.impl("f", lambda x: x + 3, "Meta", allow_override=False)
+        assert ops.kept_kernels.f(mt.zeros(1)).item() == 1
+
+
 def test_a_kernel_of_the_cores_own_is_overridden_with_a_warning(monkeypatch):
     monkeypatch.setattr(Once, "always", True)
     with _scoped_library("aten", "IMPL") as made:

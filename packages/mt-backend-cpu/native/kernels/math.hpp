@@ -60,7 +60,7 @@ MT_INLINE float tanh(float x) {
     for (int i = 1; i < TANH_TERMS; ++i) p = p * square + TANH[i];
     const float near = p * square * x + x;
     const float far = 1.f - 2.f / (exp(a + a) + 1.f);
-    const float found = a < TANH_NEAR ? near : with_sign_of(far, x);
+    const float found = with_sign_of(a < TANH_NEAR ? near : far, x);
     return x != x ? x : found;
 }
 

@@ -13,7 +13,14 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-__all__ = ["IMPORTED_FIRST", "call_when_executed", "install", "share_when_sent", "when_processes_can_be_sent"]
+__all__ = [
+    "IMPORTED_FIRST",
+    "arrived",
+    "call_when_executed",
+    "install",
+    "share_when_sent",
+    "when_processes_can_be_sent",
+]
 
 #: It holds the classes of processes, and imports what pickles them.
 _MODULE = "multiprocessing.context"
@@ -31,7 +38,7 @@ class _Finder(MetaPathFinder):
         """The spec of the module that is waited for; None for all others."""
         spec = PathFinder.find_spec(fullname, path, target) if fullname == _MODULE else None
         if spec is not None and spec.loader is not None:
-            call_when_executed(spec.loader, lambda module: _arrived())
+            call_when_executed(spec.loader, lambda module: arrived())
         return spec
 
 
@@ -46,9 +53,10 @@ def call_when_executed(loader: Any, action: Callable[[ModuleType], None]) -> Non
     loader.exec_module = exec_module
 
 
-def _arrived() -> None:
-    importlib.import_module("mt_core.process_sharing")
-    while _waiting:
+def arrived() -> None:
+    """Call what waits, unless `mt_core.process_sharing` is being imported: it calls this again at its end."""
+    sharing = importlib.import_module("mt_core.process_sharing")
+    while _waiting and hasattr(sharing, "share_class"):
         _waiting.pop()()
 
 
@@ -56,7 +64,7 @@ def when_processes_can_be_sent(action: Callable[[], None]) -> None:
     """Call `action` when `multiprocessing` is loaded, at once if it is."""
     _waiting.append(action)
     if _MODULE in sys.modules:
-        _arrived()
+        arrived()
 
 
 def share_when_sent(cls: type) -> None:
@@ -67,6 +75,6 @@ def share_when_sent(cls: type) -> None:
 def install() -> None:
     """Begin to wait, or have tensors shared at once where `multiprocessing` is loaded."""
     if _MODULE in sys.modules:
-        _arrived()
+        arrived()
     else:
         sys.meta_path.insert(0, _Finder())

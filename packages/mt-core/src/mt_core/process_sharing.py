@@ -158,3 +158,4 @@ for _name in ("SpawnProcess", "ForkServerProcess"):
 ForkingPickler.register(UntypedStorage, reduce_storage)
 ForkingPickler.register(TypedStorage, _reduce_typed_storage)
 share_class(Tensor)
+process_hook.arrived()

@@ -167,7 +167,7 @@ class CustomOpDef:
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             for key in kernel_keys(device_types):
-                self._lib.impl(self._name, self._checked_kernel(key, function), key, allow_override=True)
+                self._lib.impl(self._name, self._checked_kernel(key, function), key)
                 self._kernel_devices.add(key)
             return function
 

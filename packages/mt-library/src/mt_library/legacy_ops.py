@@ -100,7 +100,7 @@ class CustomOp:
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             for device_type in dict.fromkeys(types):
                 self._refuse_second_kernel(device_type)
-                self._enter(device_type, function, _stacklevel + 1)
+                self._enter(device_type, function, _stacklevel)
                 self._lib.impl(self._opname, function, SUPPORTED_DEVICE_TYPE_TO_KEY[device_type])
             return function
 
@@ -133,7 +133,7 @@ class CustomOp:
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             self._refuse_backward()
-            self._enter("save_for_backward", function, _stacklevel + 1)
+            self._enter("save_for_backward", function, _stacklevel)
             self._renew_autograd()
             return function
 
@@ -163,7 +163,7 @@ class CustomOp:
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             self._refuse_backward()
-            self._enter("backward", function, _stacklevel + 1)
+            self._enter("backward", function, _stacklevel)
             self._differentiable = output_differentiability
             self._renew_autograd()
             return function
@@ -215,7 +215,8 @@ class CustomOp:
         else:
             kernel = self._incomplete(save, backward)
         kernel._of_custom_op = self  # type: ignore[attr-defined]
-        self._lib.impl(self._opname, kernel, "Autograd", allow_override=True)
+        # To those who register, there is one kernel, which follows what is registered.
+        self._lib._enter(self._operator, "Autograd", kernel, warn=False)
 
     def _incomplete(self, save: Any, backward: Any) -> Callable[..., Any]:
         below = below_autograd(self._operator)

@@ -154,7 +154,7 @@ class Library:
         dispatch_key: str = "",
         *,
         with_keyset: bool = False,
-        allow_override: bool = False,
+        allow_override: bool = True,
     ) -> None:
         """Register a kernel on tensors for an operator of the namespace.
 
@@ -170,15 +170,15 @@ class Library:
         with_keyset
             Whether the kernel is handed the key set of the call before its arguments.
         allow_override
-            Accepted, and without effect, as in PyTorch 2.13: a kernel may always be replaced, and the first time that
-            one is, a warning tells of it.
+            Whether a kernel that was registered from Python for this key may be replaced; the first time that one is,
+            a warning tells of it.
 
         Raises
         ------
         TypeError
             For a kernel that cannot be called.
         RuntimeError
-            For an operator or a key that does not exist.
+            For an operator or a key that does not exist, and for a kernel that may not be replaced.
         """
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
@@ -201,6 +201,11 @@ class Library:
             )
         name = op_name.name() if isinstance(op_name, OpOverload) else op_name
         operator = find_operator(name if "::" in name else f"{self.ns}::{name}")
+        if not allow_override and operator.kernel(key) is not None:
+            raise RuntimeError(
+                "This is not allowed since there's already a kernel registered from python overriding "
+                f"{name.rpartition('::')[2]}'s behavior for {key} dispatch key and {self.ns} namespace."
+            )
         if key == "Meta":
             self._refuse_parts(operator)
         self._enter(operator, key, fn)
@@ -215,8 +220,8 @@ class Library:
         register_rule(name, cls, rule)
         self._rules.append((name, cls))
 
-    def _enter(self, operator: Operator, key: str, fn: Callable[..., Any]) -> None:
-        operator.enter(key, fn)
+    def _enter(self, operator: Operator, key: str, fn: Callable[..., Any], warn: bool = True) -> None:
+        operator.enter(key, fn, warn)
         self._kernels.append((operator, key, fn))
         namespace, _, name = operator.overload.qualified_name.partition("::")
         self._op_impls.add(f"{namespace}/{name}/{key}")

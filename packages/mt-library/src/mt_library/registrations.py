@@ -23,7 +23,7 @@ from mt_core.dispatch.registry import (
 )
 from mt_core.dispatch.registry import define as declare
 from mt_core.errors import no_kernel
-from mt_core.keys import AUTOGRAD, BACKENDS
+from mt_core.keys import AUTOGRAD, BACKENDS, PRIVATE
 from mt_core.schema import MISSING, Schema
 from mt_core.state import effective_keys, excluding
 
@@ -153,7 +153,7 @@ class Operator:
         if key in (COMPOSITE, AUTOGRAD_OF_ALL):
             return of_parts == (key == COMPOSITE)
         slots = core_keys(key)
-        if of_parts or len(slots) != 1 or slots[0] not in BACKENDS:
+        if of_parts or len(slots) != 1 or slots[0] not in BACKENDS or slots[0] == PRIVATE:
             return False
         functional = self.overload.declaration.functional
         forms = [self.overload] if functional is None else [self.overload, find_overload(functional)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -118,10 +119,9 @@ def expand(self: Any, size: Any, implicit: bool) -> Any:
             if have != 1 or wanted < 2:
                 return None
             strides[i] = 0
-    try:
-        return np.ndarray(size, self.dtype, self, 0, strides)
-    except ValueError:  # more bytes than NumPy counts
+    if not 0 < math.prod(size) * self.itemsize <= sys.maxsize:  # NumPy counts no more bytes
         return None
+    return np.ndarray(size, self.dtype, self, 0, strides)
 
 
 @short_view("unbind.int")

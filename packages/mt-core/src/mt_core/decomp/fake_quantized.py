@@ -13,6 +13,7 @@ from ..api import _functions as ops
 from ..dispatch.registry import find_overload
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
+from ..hollow import has_elements
 from ..tensor import Tensor
 
 __all__: list[str] = []
@@ -88,6 +89,8 @@ def fake_quantize_by_tensors_cachemask(
     """self (*), scale (1), zero_point (1), fake_quant_enabled (1) -> (*), (*)."""
     _check_range(quant_min, quant_max)
     _check_floating(self, "fake_quantize_tensor_cachemask_kernel_type_handling")
+    if not (has_elements(scale) and has_elements(zero_point) and has_elements(fake_quant_enabled)):
+        return _both(self, ops.full((), 1.0, dtype=dtypes.float32, device=self.device), 0, quant_min, quant_max)
     if not fake_quant_enabled.item():
         return self.clone(), ops.ones_like(self, dtype=dtypes.bool)
     scale = ops.full((), scale.item(), dtype=dtypes.float32, device=self.device)
@@ -140,7 +143,7 @@ def fake_quantize_channels_cachemask(
         raise RuntimeError(f"Zero-point must be Int32, Float or Half, found {scalar_type_name(zero_point.dtype)}")
     _check_channels(self, scale, zero_point, axis)
     _check_range(quant_min, quant_max)
-    if zero_point.dtype is dtypes.int32 and zero_point.numel():
+    if zero_point.dtype is dtypes.int32 and zero_point.numel() and has_elements(zero_point):
         _check_zero_point(zero_point.min().item(), zero_point.max().item(), quant_min, quant_max)
     _check_floating(self, "fake_quantize_channel_cachemask_cpu_type_handling")
     dims = self.dim()

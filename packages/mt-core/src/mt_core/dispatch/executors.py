@@ -481,9 +481,10 @@ def wrapper(backend: Any, keys: int) -> Callable[[Spec, int | None], Callable[[A
             return new_tensor(contiguous(array), d, keys)
 
         def row_major_throughout(array: Any) -> Tensor:
-            # Along dimensions of size 1 a row-major array of a kernel's may have any strides.
+            # Along dimensions of size 1 a row-major array of a kernel's may have any strides. A shape may also hang on
+            # elements, which a rule does not see: it is the kernel's then.
             made = row_major(array)
-            if made._array.strides != steps:
+            if made._array.strides != steps and made._array.shape == shape:
                 owner = backend.owner(made._array)
                 made._array = backend.as_strided(owner, shape, steps, backend.offset(owner, made._array), d)
             return made

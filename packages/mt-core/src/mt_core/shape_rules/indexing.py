@@ -23,6 +23,7 @@ from ..number_range import check_number
 from ..printing_cpp import type_text
 from ..spec import Spec
 from ..tensor import wrap_dim
+from .matmul import check_expandable
 from .reduction import reduced_dims, reduced_shape
 
 Ints = tuple[int, ...]
@@ -548,7 +549,7 @@ def masked_scatter(self: Any, mask: Any, source: Any) -> Spec:
 def masked_scatter_in_place(self: Any, mask: Any, source: Any) -> Spec:
     """self (*), mask of bool that expands to it, source -> self's shape."""
     if mask._dtype is dtypes.bool and source._dtype is self._dtype:
-        mask.expand(tuple(self._array.shape))
+        check_expandable(mask, tuple(self._array.shape))
     return masked_scatter(self, mask, source)
 
 

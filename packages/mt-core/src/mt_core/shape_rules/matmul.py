@@ -92,7 +92,7 @@ def dot(self: Any, tensor: Any) -> Spec:
 
 
 def check_expandable(self: Any, target: tuple[int, ...]) -> None:
-    """Refuse what does not expand to the shape of a product."""
+    """Refuse what does not expand to a shape, in the words of ``expand``."""
     shape = self._array.shape
     fits = len(shape) <= len(target) and all(
         n in (1, t) for n, t in zip(reversed(shape), reversed(target), strict=False)
@@ -159,7 +159,7 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Spec:
         )
     for number in (alpha, beta):
         check_number(number, self._dtype)
-    return Spec(tuple(c) if a[0] and not a[1] and beta != 0 else (a[0],), self._dtype)
+    return Spec(tuple(c) if beta != 0 and 0 in a else (a[0],), self._dtype)
 
 
 @shape_rule("baddbmm")

@@ -31,7 +31,7 @@ def _check_dimension(dimension: int) -> None:
 
 @shape_rule("_sobol_engine_initialize_state_")
 def initialize_state(self: Any, dimension: int) -> Spec:
-    """self (dimension, 30) of int64."""
+    """self (dimension, 30) of int64 -> (dimension, 30)."""
     _check_long("sobolstate", self)
     _check_dimension(dimension)
     _check_shape("sobolstate", self, (dimension, BITS))
@@ -40,7 +40,7 @@ def initialize_state(self: Any, dimension: int) -> Spec:
 
 @shape_rule("_sobol_engine_scramble_")
 def scramble(self: Any, ltm: Any, dimension: int) -> Spec:
-    """self (dimension, 30), ltm (dimension, 30, 30), both of int64."""
+    """self (dimension, 30), ltm (dimension, 30, 30), both of int64 -> (dimension, 30)."""
     _check_long("sobolstate", self)
     _check_shape("sobolstate", self, (dimension, BITS))
     if ltm.dtype is not int64:
@@ -51,7 +51,7 @@ def scramble(self: Any, ltm: Any, dimension: int) -> Spec:
 
 @shape_rule("_sobol_engine_ff_")
 def fast_forward(self: Any, n: int, sobolstate: Any, dimension: int, num_generated: int) -> Spec:
-    """self (dimension), sobolstate (dimension, 30), both of int64."""
+    """self (dimension), sobolstate (dimension, 30), both of int64 -> (dimension)."""
     _check_long("sobolstate", sobolstate)
     _check_long("quasi", self)
     _check_shape("quasi", self, (dimension,))
