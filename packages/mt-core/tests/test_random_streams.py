@@ -130,7 +130,7 @@ def test_permutation(n):
 
 
 def test_shuffle_of_huge_permutations_permutes(monkeypatch):
-    monkeypatch.setattr(sampling, "_LARGE_PERMUTATION", 50)
+    monkeypatch.setattr(sampling, "LARGE_PERMUTATION", 50)
     assert sorted(sampling.permutation(1000, MersenneTwister(1))) == list(range(1000))
 
 

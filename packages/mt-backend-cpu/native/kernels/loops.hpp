@@ -61,6 +61,25 @@ MT_FLAT void map2(const T* a, const T* b, T* result, int64_t n, F f) {
     std::memcpy(result + i, made, sizeof(T) * static_cast<size_t>(n - i));
 }
 
+template <class F, class T>
+MT_FLAT void map3(const T* a, const T* b, const T* c, T* result, int64_t n, F f) {
+    int64_t i = 0;
+    for (; i + BLOCK <= n; i += BLOCK) {
+        const T *one = a + i, *other = b + i, *third = c + i;
+        T* to = result + i;
+        MT_VECTORIZE
+        for (int j = 0; j < BLOCK; ++j) to[j] = f(one[j], other[j], third[j]);
+    }
+    if (i == n) return;
+    T rest_a[BLOCK] = {}, rest_b[BLOCK] = {}, rest_c[BLOCK] = {}, made[BLOCK];
+    std::memcpy(rest_a, a + i, sizeof(T) * static_cast<size_t>(n - i));
+    std::memcpy(rest_b, b + i, sizeof(T) * static_cast<size_t>(n - i));
+    std::memcpy(rest_c, c + i, sizeof(T) * static_cast<size_t>(n - i));
+    MT_VECTORIZE
+    for (int j = 0; j < BLOCK; ++j) made[j] = f(rest_a[j], rest_b[j], rest_c[j]);
+    std::memcpy(result + i, made, sizeof(T) * static_cast<size_t>(n - i));
+}
+
 // Partial results of a reduction, one for each lane.
 constexpr int LANES = 32;
 

@@ -9,8 +9,18 @@ extern const ActivationTable activation;
 extern const SoftmaxTable activation_softmax;
 extern const NormTable norm;
 extern const HalfTable half;
+extern const ElementwiseTable elementwise;
+extern const RandomTable random;
+extern const ActivationBackwardTable activation_backward;
+extern const ScanTable reduction_scan;
+extern const LinalgTable linalg;
+extern const SortTable sort;
+extern const IndexingTable indexing;
 
 extern const Tables tables;
-const Tables tables = {&activation, &activation_softmax, &norm, &half};
+const Tables tables = {
+    &activation, &activation_softmax, &norm, &half, &elementwise, &random,
+    &activation_backward, &reduction_scan, &linalg, &sort, &indexing,
+};
 
 }  // namespace

@@ -12,6 +12,21 @@ using Map = void (*)(const float* x, float* result, int64_t n);
 // The same of two arguments.
 using Map2 = void (*)(const float* a, const float* b, float* result, int64_t n);
 
+// n elements of several arguments, and numbers beside them -> n elements; the result may be any of the arguments.
+using MapMany = void (*)(const float* const* arguments, const float* numbers, float* result, int64_t n);
+
+struct ElementwiseTable {
+    Map2 add, sub, mul, div;
+    // a + alpha b; self + value a b; self + value a / b; from the nearer of two ends.
+    MapMany add_scaled, addcmul, addcdiv, lerp;
+};
+
+struct ActivationBackwardTable {
+    // grad, x -> gradient of x: of what is above a threshold; between two limits; with a slope below 0.
+    MapMany threshold_backward, hardtanh_backward, leaky_relu_backward;
+    Map2 hardsigmoid_backward, hardswish_backward;
+};
+
 struct ActivationTable {
     Map gelu_erf, gelu_tanh, silu, sigmoid, tanh, erf, exp;
     // grad, x -> gradient of x.
@@ -43,11 +58,69 @@ struct HalfTable {
     void (*to_float16)(const float* x, uint16_t* result, int64_t n);
 };
 
+struct ScanTable {
+    // outer x length x inner, contiguous, summed along length; the running sum is kept in double precision.
+    void (*cumsum)(const float* x, float* result, int64_t outer, int64_t length, int64_t inner);
+};
+
+struct LinalgTable {
+    float (*sum_of_squares)(const float* x, int64_t n);
+};
+
+// An element of a row that is sorted, and its place in it.
+struct Placed {
+    float value;
+    int64_t place;
+};
+
+struct SortTable {
+    // The first k of a row of n as PyTorch selects them, moved to its beginning.
+    void (*select)(Placed* row, int64_t n, int64_t k, bool largest, bool sorted);
+};
+
+struct IndexingTable {
+    // target[places[k]] += alpha source[k], rows of n elements, `to` and `from` elements apart; `skipped` is left out.
+    void (*add_rows)(float* target, int64_t to, const float* source, int64_t from, const int64_t* places, int64_t rows,
+                     int64_t n, float alpha, int64_t skipped);
+    // For j < n, of elements of 1, 2, 4 and 8 bytes: result[j] = x[j * step + places[j] * along].
+    void (*gather[4])(const void* x, int64_t step, int64_t along, const int64_t* places, void* result, int64_t n);
+    // x[j * step + places[j] * along] = source[j * other].
+    void (*scatter[4])(void* x, int64_t step, int64_t along, const int64_t* places, const void* source, int64_t other,
+                       int64_t n);
+    // x[j * step + places[j] * along] += source[j * other].
+    void (*scatter_add)(float* x, int64_t step, int64_t along, const int64_t* places, const float* source,
+                        int64_t other, int64_t n);
+};
+
+// Streams begin with the 624 words of a Mersenne Twister and how many of them are used up.
+struct RandomTable {
+    // The next n words.
+    void (*words)(uint32_t* key, int32_t* used, uint32_t* result, int64_t n);
+    // n words -> n numbers from low to high; what is rounded to high becomes low.
+    void (*uniform)(const uint32_t* words, float low, float high, float* result, int64_t n);
+    // 2 n words -> the same in double precision.
+    void (*uniform_double)(const uint32_t* words, double low, double high, double* result, int64_t n);
+    // n uniform numbers, n a multiple of 16 -> as many normal numbers.
+    void (*normal)(const float* uniform, float mean, float deviation, float* result, int64_t n);
+    // 2 n words -> n times whether 53 bits are below a limit.
+    void (*below)(const uint32_t* words, uint64_t limit, float* result, int64_t n);
+    void (*below_bool)(const uint32_t* words, uint64_t limit, uint8_t* result, int64_t n);
+    // n words -> low + word % span.
+    void (*remainders)(const uint32_t* words, int64_t low, uint32_t span, int64_t* result, int64_t n);
+};
+
 struct Tables {
     const ActivationTable* activation;
     const SoftmaxTable* softmax;
     const NormTable* norm;
     const HalfTable* half;
+    const ElementwiseTable* elementwise;
+    const RandomTable* random;
+    const ActivationBackwardTable* activation_backward;
+    const ScanTable* scan;
+    const LinalgTable* linalg;
+    const SortTable* sort;
+    const IndexingTable* indexing;
 };
 
 }  // namespace mt

@@ -48,7 +48,7 @@ bool only_out(PyObject* const* arguments, Py_ssize_t count, PyObject* names, con
 
 namespace {
 
-constexpr int MOST_OPERANDS = 3;
+constexpr int MOST_OPERANDS = 4;
 // Elements that pass through buffers at a time.
 constexpr int64_t CHUNK = 1024;
 
@@ -63,10 +63,18 @@ struct Loop {
     int64_t itemsize = 0;
 
     bool contiguous() const {
-        if (size == 1) return true;
-        if (ndim != 1) return false;
         for (int k = 0; k < operands; ++k)
-            if (strides[k][0] != itemsize) return false;
+            if (!straight(k)) return false;
+        return true;
+    }
+
+    // Whether an operand's elements lie one behind the other in the order of the loop.
+    bool straight(int k) const {
+        int64_t step = itemsize;
+        for (int d = ndim - 1; d >= 0; --d) {
+            if (strides[k][d] != step) return false;
+            step *= shape[d];
+        }
         return true;
     }
 };
@@ -150,6 +158,10 @@ void walk(const Loop& loop, int k, int64_t begin, int64_t count, Visit visit) {
 template <class T>
 void gather(const Loop& loop, int k, int64_t begin, int64_t count, T* buffer) {
     walk(loop, k, begin, count, [buffer](const char* from, int64_t stride, int64_t run, int64_t done) {
+        if (stride == sizeof(T)) {
+            std::memcpy(buffer + done, from, sizeof(T) * static_cast<size_t>(run));
+            return;
+        }
         for (int64_t i = 0; i < run; ++i) std::memcpy(buffer + done + i, from + i * stride, sizeof(T));
     });
 }
@@ -188,8 +200,12 @@ template <class Type, class F>
 void run_range(const Loop& loop, int64_t begin, int64_t end, F f) {
     using Stored = typename Type::Stored;
     const int inputs = loop.operands - 1;
-    const bool straight = loop.contiguous();
-    if (straight && sizeof(Stored) == sizeof(float)) {
+    bool straight[MOST_OPERANDS], all = true;
+    for (int k = 0; k <= inputs; ++k) {
+        straight[k] = loop.size == 1 || loop.straight(k);
+        all = all && straight[k];
+    }
+    if (all && sizeof(Stored) == sizeof(float)) {
         const float* given[MOST_OPERANDS];
         for (int k = 0; k < inputs; ++k) given[k] = reinterpret_cast<const float*>(loop.data[k]) + begin;
         f(given, reinterpret_cast<float*>(loop.data[inputs]) + begin, end - begin);
@@ -202,17 +218,18 @@ void run_range(const Loop& loop, int64_t begin, int64_t end, F f) {
         const float* given[MOST_OPERANDS];
         for (int k = 0; k < inputs; ++k) {
             const Stored* from = reinterpret_cast<const Stored*>(loop.data[k]) + start;
-            if (!straight) {
+            if (!straight[k]) {
                 gather(loop, k, start, n, stored[k]);
                 from = stored[k];
             }
             given[k] = Type::read(from, widened[k], n);
         }
-        Stored* to = straight ? reinterpret_cast<Stored*>(loop.data[inputs]) + start : stored[inputs];
+        const bool direct = straight[inputs];
+        Stored* to = direct ? reinterpret_cast<Stored*>(loop.data[inputs]) + start : stored[inputs];
         float* target = Type::target(to, widened[inputs]);
         f(given, target, n);
         Type::write(target, to, n);
-        if (!straight) scatter(loop, inputs, start, n, stored[inputs]);
+        if (!direct) scatter(loop, inputs, start, n, stored[inputs]);
     }
 }
 
@@ -304,6 +321,16 @@ PyObject* map2_arrays(Map2 f, PyObject* a, PyObject* b, PyObject* out, const cha
     if (inputs[0] == nullptr || (inputs[1] = array_of(b, function, 2)) == nullptr) return nullptr;
     return elementwise(inputs, 2, out, function,
                        [f](const float* const* given, float* result, int64_t n) { f(given[0], given[1], result, n); });
+}
+
+PyObject* map_many_arrays(MapMany f, PyObject* const* given, int count, const float* numbers, PyObject* out,
+                          const char* function) {
+    PyArrayObject* inputs[MOST_OPERANDS - 1];
+    for (int k = 0; k < count; ++k)
+        if ((inputs[k] = array_of(given[k], function, k + 1)) == nullptr) return nullptr;
+    return elementwise(inputs, count, out, function, [f, numbers](const float* const* x, float* result, int64_t n) {
+        f(x, numbers, result, n);
+    });
 }
 
 }  // namespace mt

@@ -9,6 +9,15 @@ namespace mt {
 extern PyMethodDef activation_methods[];
 extern PyMethodDef softmax_methods[];
 extern PyMethodDef norm_methods[];
+extern PyMethodDef elementwise_methods[];
+extern PyMethodDef half_methods[];
+extern PyMethodDef random_methods[];
+extern PyMethodDef activation_backward_methods[];
+extern PyMethodDef reduction_scan_methods[];
+extern PyMethodDef linalg_methods[];
+extern PyMethodDef view_methods[];
+extern PyMethodDef indexing_methods[];
+extern PyMethodDef sort_methods[];
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 
@@ -44,6 +53,21 @@ PyObject* binary(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObje
     PyObject* out;
     if (!counted(count, 2, "this kernel") || !only_out(arguments, count, names, "this kernel", &out)) return nullptr;
     return map2_arrays((kernels().*Table)->*Member, arguments[0], arguments[1], out, "this kernel");
+}
+
+// f(arrays..., numbers..., *, out=None).
+template <auto Table, auto Member, int Arrays, int Numbers>
+PyObject* many(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+    PyObject* out;
+    if (!counted(count, Arrays + Numbers, "this kernel") || !only_out(arguments, count, names, "this kernel", &out))
+        return nullptr;
+    float numbers[Numbers];
+    for (int i = 0; i < Numbers; ++i) {
+        const double number = PyFloat_AsDouble(arguments[Arrays + i]);
+        if (number == -1. && PyErr_Occurred()) return nullptr;
+        numbers[i] = static_cast<float>(number);
+    }
+    return map_many_arrays((kernels().*Table)->*Member, arguments, Arrays, numbers, out, "this kernel");
 }
 
 }  // namespace mt

@@ -12,6 +12,8 @@ from mt_core.state import run_quietly
 
 __all__ = ["cast"]
 
+_SINGLE = np.dtype(np.float32)
+_HALVES = frozenset((bfloat16.numpy_dtype, np.dtype(np.float16)))
 #: What holds no infinity, or no zero; compared as dtypes, for NumPy makes a dtype's name anew each time.
 _SATURATING = frozenset((float8_e4m3fn.numpy_dtype, float8_e8m0fnu.numpy_dtype))
 
@@ -25,6 +27,10 @@ def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
     source = array.dtype
     if source == target:
         return array
+    if target is _SINGLE and source in _HALVES or source is _SINGLE and target in _HALVES:
+        made = _between_halves(array, target)
+        if made is not None:
+            return made
     kind, wanted = source.kind, target.kind
     if target.names is not None or source.names is not None:
         return _cast_complex_half(array, target)
@@ -50,6 +56,17 @@ def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
     if kind == "f" and wanted in "fc" and target.itemsize > source.itemsize:
         return array.astype(target)
     return run_quietly(array.astype, target)
+
+
+def _between_halves(array: np.ndarray, target: np.dtype) -> np.ndarray | None:
+    """By the native library, where it is there and the array has no gaps."""
+    from .native import library  # lazy: a program without half types loads it with its first kernel
+
+    if library is None:
+        return None
+    library.use_bfloat16(bfloat16.numpy_dtype)
+    made: np.ndarray | None = library.cast(array, target)
+    return made
 
 
 def _wrapped(array: np.ndarray, through: np.dtype, target: np.dtype) -> np.ndarray:

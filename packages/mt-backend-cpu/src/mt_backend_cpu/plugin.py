@@ -16,6 +16,7 @@ from mt_core.errors import NoMemory
 from mt_core.plugins.protocols import CONTRACT
 
 from .convert import cast
+from .copying import LARGE, copied
 from .memory import address_of, flat_bytes, memory_of, nothing_at
 
 __all__ = ["CpuBackend", "backend"]
@@ -96,13 +97,20 @@ class CpuBackend:
     def copy(self, target: np.ndarray, source: np.ndarray) -> None:
         if target.dtype is not source.dtype:
             source = cast(source, target.dtype)
-        target[...] = source
+        if target.size < LARGE or target.shape != source.shape or not copied(target, source):
+            target[...] = source
 
     def cast(self, array: np.ndarray, dtype: dtype) -> np.ndarray:
         return array if array.dtype is dtype.numpy_dtype else cast(array, dtype.numpy_dtype)
 
     def contiguous(self, array: np.ndarray) -> np.ndarray:
-        return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+        if array.flags.c_contiguous:
+            return array
+        if array.size >= LARGE:
+            made = np.empty(array.shape, array.dtype)
+            if copied(made, array):
+                return made
+        return np.ascontiguousarray(array)
 
     def owner(self, array: np.ndarray) -> np.ndarray:
         return flat_bytes(array)

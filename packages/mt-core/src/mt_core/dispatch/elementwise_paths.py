@@ -72,6 +72,8 @@ class Direct:
         self.runner: Any = None
         for kernel in operator.kernels:
             accepts = kernel.accepts
+            if accepts.dtypes is not None and not any(d in operator.native for d in accepts.dtypes):
+                continue  # short paths are for what the backend computes in
             if accepts.ranks or accepts.also or isinstance(accepts.dtypes, dict):
                 break  # the general path chooses
             runner = runner_for(kernel, operator.backend)

@@ -88,6 +88,14 @@ class MersenneTwister:
             self._fresh = False
             self._bits.random_raw(count, output=False)
 
+    def drawn_from(self, draws: bool = True) -> Any:
+        """The capsule of NumPy's bit generator, for a kernel that draws from the state in it.
+
+        `draws` tells whether it draws a word at all. The caller holds `lock` meanwhile.
+        """
+        self._fresh = self._fresh and not draws
+        return self._bits.capsule
+
     def uniform_float(self, count: int) -> np.ndarray:
         """`count` float32 numbers in [0, 1): the lower 24 bits of a word each."""
         return (self.words(count) & _MANTISSA_FLOAT).astype(np.float32) * np.float32(2.0**-24)

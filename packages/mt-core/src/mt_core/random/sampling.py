@@ -13,6 +13,7 @@ from .distributions import fill_exponential
 from .engine import MersenneTwister
 
 __all__ = [
+    "LARGE_PERMUTATION",
     "binomial",
     "dirichlet",
     "gamma",
@@ -25,7 +26,7 @@ __all__ = [
 Array = np.ndarray
 
 #: A permutation of at least this many numbers is shuffled inside out, with 64-bit words.
-_LARGE_PERMUTATION = (2**32 - 1) // 20
+LARGE_PERMUTATION = (2**32 - 1) // 20
 
 #: Up to this many numbers a loop is quicker than a dozen operations on arrays.
 _FEW = 100
@@ -36,7 +37,7 @@ def permutation(n: int, engine: MersenneTwister) -> Array:
     with engine.lock:
         if n <= _FEW:
             return _shuffled_one_by_one(n, engine)
-        return _shuffled(n, engine) if n < _LARGE_PERMUTATION else _shuffled_inside_out(n, engine)
+        return _shuffled(n, engine) if n < LARGE_PERMUTATION else _shuffled_inside_out(n, engine)
 
 
 def _shuffled(n: int, engine: MersenneTwister) -> Array:

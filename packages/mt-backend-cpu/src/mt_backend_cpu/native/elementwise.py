@@ -1,0 +1,85 @@
+"""Arithmetic by the native library: of half types as they are stored, and of several steps in one pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core.dispatch.kernel import Accepts
+from mt_core.dispatch.registry import register_kernel
+from mt_core.dtypes import bfloat16, float16, float32
+from mt_core.keys import CPU
+
+from ..registry import kernels
+from . import library
+
+HALF_TYPES = frozenset((bfloat16, float16))
+
+
+def are_tensors(*arguments: Any) -> bool:
+    """Whether all operands are tensors of several elements: PyTorch rounds no number, and no single element, first."""
+    return all(hasattr(a, "_array") and a._array.size != 1 for a in arguments)
+
+
+def _first_two(self: Any, other: Any, *rest: Any) -> bool:
+    return are_tensors(self, other)
+
+
+def _is_scaled(self: Any, other: Any, alpha: Any) -> bool:
+    return bool(alpha != 1 and abs(alpha) < _HELD)
+
+
+def _is_held(*arguments: Any) -> bool:
+    """Whether the number at the end is one of float32; the others are for the operator's check to refuse."""
+    return bool(abs(arguments[-1]) < _HELD)
+
+
+#: Below the largest number of float32.
+_HELD = 3e38
+
+if library is not None:
+    _add_scaled, _addcmul, _addcdiv, _lerp = library.add_scaled, library.addcmul, library.addcdiv, library.lerp
+
+    def subtract_scaled(self: Any, other: Any, alpha: Any, out: Any = None) -> Any:
+        """self (*), other (*), broadcast -> the common shape."""
+        return _add_scaled(self, other, -alpha, out=out)
+
+    # Half types, as they are stored
+
+    library.use_bfloat16(bfloat16.numpy_dtype)
+    kernels(
+        {"add.Tensor": _add_scaled, "sub.Tensor": subtract_scaled},
+        accepts=Accepts(dtypes=HALF_TYPES, also=_first_two), half="native",
+    )  # fmt: skip
+    kernels(
+        {"add.Tensor": library.add, "sub.Tensor": library.sub},
+        accepts=Accepts(dtypes=HALF_TYPES, defaults=("alpha",), also=_first_two), half="native",
+    )  # fmt: skip
+    kernels(
+        {"mul.Tensor": library.mul, "div.Tensor": library.div},
+        accepts=Accepts(dtypes=HALF_TYPES, also=_first_two), half="native",
+    )  # fmt: skip
+
+    # Several steps in one pass
+
+    def add_into(self: Any, other: Any, alpha: Any) -> None:
+        _add_scaled(self, other, alpha, out=self)
+
+    def subtract_into(self: Any, other: Any, alpha: Any) -> None:
+        _add_scaled(self, other, -alpha, out=self)
+
+    def addcmul_into(self: Any, tensor1: Any, tensor2: Any, value: Any) -> None:
+        _addcmul(self, tensor1, tensor2, value, out=self)
+
+    def addcdiv_into(self: Any, tensor1: Any, tensor2: Any, value: Any) -> None:
+        _addcdiv(self, tensor1, tensor2, value, out=self)
+
+    def lerp_into(self: Any, end: Any, weight: Any) -> None:
+        _lerp(self, end, weight, out=self)
+
+    for _name, _function, _also in (
+        ("add_.Tensor", add_into, _is_scaled), ("sub_.Tensor", subtract_into, _is_scaled),
+        ("addcmul_", addcmul_into, _is_held), ("addcdiv_", addcdiv_into, _is_held),
+        ("lerp_.Scalar", lerp_into, _is_held),
+    ):  # fmt: skip
+        accepted = Accepts(dtypes=frozenset((float32,)), alike=True, also=_also)
+        register_kernel(CPU, (_name,), _function, accepts=accepted, out="first")

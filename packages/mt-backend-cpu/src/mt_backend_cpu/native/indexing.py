@@ -1,0 +1,113 @@
+"""Indexing along a dimension by the native library, which does nothing where an index is out of range.
+
+What it does not do goes on to NumPy's kernels, which say what is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mt_core.dispatch.kernel import Accepts
+from mt_core.dtypes import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
+from mt_core.dtypes import bool as bool_dtype
+
+from ..kernels import indexing as on_numpy
+from ..registry import kernel
+from . import library
+
+Array = np.ndarray
+
+if library is not None:
+    _index_add, _scatter_add, _take_rows = library.index_add, library.scatter_add, library.take_rows
+    _gather, _scatter = library.gather, library.scatter
+
+    _INDEX, _SINGLE = frozenset((int64,)), frozenset((float32,))
+    #: What is only moved.
+    _MOVED = frozenset((bfloat16, bool_dtype, float16, float32, float64, int8, int16, int32, int64, uint8))
+
+    def _has_dimensions(self: Any, *rest: Any) -> Any:
+        return self._array.ndim > 0
+
+    def _match(self: Any, dim: int, index: Any, src: Any, *rest: Any) -> Any:
+        return self._array.ndim > 0 and src._dtype is self._dtype
+
+    def _accepts(dtypes: Any, also: Any, index: str = "index", **named: Any) -> Accepts:
+        return Accepts(dtypes={"self": dtypes, index: _INDEX, **named}, layout="row_major", also=also)
+
+    def _may_share(self: Array, *others: Array) -> Any:
+        return any(np.may_share_memory(self, other) for other in others)
+
+    @kernel("index_add_", half="native", accepts=_accepts(_SINGLE, _has_dimensions, source=_SINGLE))
+    def index_add_(self: Array, dim: int, index: Array, source: Array, alpha: Any) -> Array:
+        """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`; written into self."""
+        if (
+            not self.size or not source.ndim or _may_share(self, index, source)
+            or not _index_add(self, dim % self.ndim, index, source, alpha, -1)
+        ):  # fmt: skip
+            return on_numpy.index_add_(self, dim, index, source, alpha)
+        return self
+
+    @kernel("index_add", half="native", accepts=_accepts(_SINGLE, _has_dimensions, source=_SINGLE))
+    def index_add(self: Array, dim: int, index: Array, source: Array, alpha: Any) -> Array:
+        """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
+        return index_add_(self.copy(), dim, index, source, alpha)
+
+    def _uncounted(grad_output: Any, indices: Any, num_weights: int, padding_idx: int, by_frequency: bool) -> Any:
+        return not by_frequency
+
+    @kernel(
+        "embedding_dense_backward", half="native",
+        accepts=Accepts(dtypes={"grad_output": _SINGLE, "indices": _INDEX}, also=_uncounted),
+    )  # fmt: skip
+    def embedding_dense_backward(
+        grad_output: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+    ) -> Array:
+        """grad_output (*, E), indices (*) -> (num_weights, E)."""
+        made = np.zeros((num_weights, grad_output.shape[-1]), np.float32)
+        grads, rows = np.ascontiguousarray(grad_output), np.ascontiguousarray(indices)
+        if not _index_add(made, 0, rows, grads, 1.0, max(padding_idx, -1)):
+            return on_numpy.embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
+        return made
+
+    @kernel("scatter_add_", half="native", accepts=_accepts(_SINGLE, _match))
+    def scatter_add_(self: Array, dim: int, index: Array, src: Array) -> Array:
+        """self (*S), index (*I), src (at least I), of one rank -> self, written into; I within S but along `dim`."""
+        if (
+            not index.size or _may_share(self, index, src)
+            or not _scatter_add(self, dim % self.ndim, index, src)
+        ):  # fmt: skip
+            return on_numpy.scatter_add_(self, dim, index, src)
+        return self
+
+    @kernel("scatter_add", half="native", accepts=_accepts(_SINGLE, _match))
+    def scatter_add(self: Array, dim: int, index: Array, src: Array) -> Array:
+        """self (*S), index (*I), src (at least I), of one rank -> (*S); I is at most S but along `dim`."""
+        return scatter_add_(self.copy(), dim, index, src)
+
+    @kernel("scatter_.src", half="native", accepts=_accepts(_MOVED, _match))
+    def scatter_(self: Array, dim: int, index: Array, src: Array) -> Array:
+        """self (*S), index (*I), src (at least I), of one rank -> self, written into; I within S but along `dim`."""
+        if not index.size or _may_share(self, index, src) or not _scatter(self, dim % self.ndim, index, src):
+            return on_numpy.scatter_(self, dim, index, src)
+        return self
+
+    @kernel("scatter.src", half="native", accepts=_accepts(_MOVED, _match))
+    def scatter(self: Array, dim: int, index: Array, src: Array) -> Array:
+        """self (*S), index (*I), src (at least I), of one rank -> (*S); I is at most S but along `dim`."""
+        return scatter_(self.copy(), dim, index, src)
+
+    @kernel("gather", half="native", accepts=_accepts(_MOVED, _has_dimensions))
+    def gather(self: Array, dim: int, index: Array, sparse_grad: Any) -> Array:
+        """self (*S), index (*I) of the same rank -> (*I); I is at most S but along `dim`."""
+        made: Array | None = None
+        if index.size and index.ndim == self.ndim:
+            made = _gather(self, dim % self.ndim, index)
+        return on_numpy.gather(self, dim, index, sparse_grad) if made is None else made
+
+    @kernel("index_select", half="native", accepts=_accepts(_MOVED, _has_dimensions))
+    def index_select(self: Array, dim: int, index: Array) -> Array:
+        """self (*L, N, *R), index (K,) -> (*L, K, *R), at `dim`."""
+        made: Array | None = _take_rows(self, dim % self.ndim, index.reshape(-1))
+        return on_numpy.index_select(self, dim, index) if made is None else made
