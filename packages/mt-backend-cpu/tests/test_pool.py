@@ -58,3 +58,11 @@ def test_a_window_gives_its_first_largest_inner_element_and_its_last_nan(dilatio
         nans = [j for j in inside if math.isnan(line[j])]
         assert place == (nans[-1] if nans else max(inside, key=lambda j: (line[j], -j)))
         assert math.isnan(value) if nans else value == line[place]
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_adaptive_windows_give_their_last_nan(size: int) -> None:
+    x = torch.tensor([[[1.0, math.nan, 5.0, math.nan, 2.0, 7.0]]])
+    values, places = torch.adaptive_max_pool1d(x, size)
+    assert math.isnan(values[0, 0, 0].item())
+    assert places[0, 0].tolist() == ([3] if size == 1 else [1, 3])

@@ -8,6 +8,9 @@ MT_NAMESPACE {
 extern const ActivationTable activation;
 extern const SoftmaxTable activation_softmax;
 extern const NormTable norm;
+extern const ChannelTable norm_channels;
+extern const PoolTable pool;
+extern const LossTable loss;
 extern const HalfTable half;
 extern const ElementwiseTable elementwise;
 extern const RandomTable random;
@@ -19,8 +22,20 @@ extern const IndexingTable indexing;
 
 extern const Tables tables;
 const Tables tables = {
-    &activation, &activation_softmax, &norm, &half, &elementwise, &random,
-    &activation_backward, &reduction_scan, &linalg, &sort, &indexing,
+    &activation,
+    &activation_softmax,
+    &norm,
+    &norm_channels,
+    &pool,
+    &loss,
+    &half,
+    &elementwise,
+    &random,
+    &activation_backward,
+    &reduction_scan,
+    &linalg,
+    &sort,
+    &indexing,
 };
 
 }  // namespace

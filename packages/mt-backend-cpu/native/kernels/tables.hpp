@@ -40,15 +40,106 @@ using Rows = void (*)(const float* x, float* result, int64_t rows, int64_t width
 // grad, result -> gradient.
 using Rows2 = void (*)(const float* grad, const float* result, float* gradient, int64_t rows, int64_t width);
 
+// Columns [begin, end) of (width, inner); width > 0.
+using Columns = void (*)(const float* x, float* result, int64_t width, int64_t inner, int64_t begin, int64_t end);
+using Columns2 = void (*)(const float* grad, const float* result, float* gradient, int64_t width, int64_t inner,
+                          int64_t begin, int64_t end);
+
 struct SoftmaxTable {
     Rows softmax, log_softmax;
     Rows2 softmax_backward, log_softmax_backward;
+    Columns softmax_columns, log_softmax_columns;
+    Columns2 softmax_columns_backward, log_softmax_columns_backward;
+};
+
+struct LossTable {
+    // Scores (rows, width), labels (rows) below width or `ignored`.
+    void (*cross_entropy)(const float* x, const int64_t* labels, int64_t ignored, float* losses, int64_t rows,
+                          int64_t width);
+    // `weight` (width) may be null.
+    void (*nll)(const float* x, const int64_t* labels, const float* weight, int64_t ignored, float* losses,
+                float* weights, int64_t rows, int64_t width);
+    // Writes to the labels' places of `result` (rows, width); `total`, one number, may be null.
+    void (*nll_backward)(const float* grad, int64_t grad_step, const int64_t* labels, const float* weight,
+                         int64_t ignored, const float* total, float* result, int64_t rows, int64_t width);
+    float (*sum)(const float* x, int64_t n);
 };
 
 struct NormTable {
     // x (rows, width) -> result (rows, width), mean (rows), rstd (rows); weight and bias (width) may be null.
     void (*layer_norm)(const float* x, const float* weight, const float* bias, float eps, float* result, float* mean,
                        float* rstd, int64_t rows, int64_t width);
+    void (*layer_norm_backward)(const float* grad, const float* x, const float* mean, const float* rstd,
+                                const float* weight, float* result, int64_t rows, int64_t width);
+    // Adds up the rows' parts of the gradients of weight and bias, (width) each.
+    void (*layer_norm_parameters)(const float* grad, const float* x, const float* mean, const float* rstd,
+                                  float* of_weight, float* of_bias, int64_t rows, int64_t width);
+    // (count, width): the sum of all rows into the first; the others are overwritten.
+    void (*add_pairwise)(float* parts, int64_t count, int64_t width);
+    void (*rms_norm)(const float* x, const float* weight, float eps, float* result, float* rstd, int64_t rows,
+                     int64_t width);
+    // Groups [begin, end) of n * groups; x (n, channels, inner), mean and rstd (n, groups), weight and bias (channels).
+    void (*group_norm)(const float* x, const float* weight, const float* bias, float eps, float* result, float* mean,
+                       float* rstd, int64_t channels, int64_t groups, int64_t inner, int64_t begin, int64_t end);
+    // slopes and levels (n, channels): sums of grad * normalized x and of grad; result may be null.
+    void (*group_norm_backward)(const float* grad, const float* x, const float* mean, const float* rstd,
+                                const float* weight, float* result, float* slopes, float* levels, int64_t channels,
+                                int64_t groups, int64_t inner, int64_t begin, int64_t end);
+};
+
+// (outer, channels, inner), row-major. Where inner is 1, kernels go by rows of channels.
+struct Channels {
+    int64_t outer, channels, inner;
+};
+
+struct ChannelTable {
+    // Channels [begin, end).
+    void (*moments_of_planes)(const float* x, const Channels& s, float* mean, float* variance, int64_t begin,
+                              int64_t end);
+    // (rows, channels) -> sums (channels) of x, or of (x - center)^2.
+    void (*sums_of_rows)(const float* x, const float* center, int64_t channels, float* sums, int64_t rows);
+    // (x - mean) * scale + shift, which may be null: runs [begin, end) of outer * channels, or rows of channels.
+    void (*affine)(const float* x, const float* mean, const float* scale, const float* shift, float* result,
+                   const Channels& s, int64_t begin, int64_t end);
+    // Sums of grad * normalized x, and of grad.
+    void (*gradients_of_planes)(const float* grad, const float* x, const float* mean, const float* rstd,
+                                const Channels& s, float* slopes, float* levels, int64_t begin, int64_t end);
+    void (*gradients_of_rows)(const float* grad, const float* x, const float* mean, const float* rstd, int64_t channels,
+                              float* slopes, float* levels, int64_t rows);
+    // (grad - level - normalized x * slope) * scale: runs or rows as `affine`.
+    void (*input_gradient)(const float* grad, const float* x, const float* mean, const float* rstd, const float* scale,
+                           const float* slope, const float* level, float* result, const Channels& s, int64_t begin,
+                           int64_t end);
+};
+
+// Windows that slide over planes of three dimensions; of fewer, the first are 1. All sizes and steps are positive.
+struct Windows {
+    int64_t input[3], output[3], kernel[3], stride[3], padding[3], dilation[3];
+};
+
+// What the sum of a window is divided by: a number, or how many elements it has, with those in the padding or without.
+struct Divisor {
+    bool fixed, with_padding;
+    int64_t number;
+};
+
+// "planes": x (planes, *input) -> (planes, *output). "rows": x (n, *input, channels) -> (n, *output, channels), of
+// which the output's rows [begin, end) of n * output[0] * output[1] are made. Planes hold fewer than 2^31 elements.
+struct PoolTable {
+    // Places, flat in the plane, may be null.
+    void (*max_planes)(const float* x, float* result, int64_t* places, const Windows& w, int64_t planes);
+    void (*max_rows)(const float* x, float* result, int64_t* places, const Windows& w, int64_t channels, int64_t begin,
+                     int64_t end);
+    void (*mean_planes)(const float* x, float* result, const Windows& w, const Divisor& divisor, int64_t planes);
+    void (*mean_rows)(const float* x, float* result, const Windows& w, const Divisor& divisor, int64_t channels,
+                      int64_t begin, int64_t end);
+    // grad (planes, *output) -> (planes, *input).
+    void (*mean_planes_backward)(const float* grad, float* result, const Windows& w, const Divisor& divisor,
+                                 int64_t planes);
+    // Windows that follow from the sizes of input and output alone.
+    void (*adaptive_max)(const float* x, float* result, int64_t* places, const Windows& w, int64_t planes);
+    void (*adaptive_mean)(const float* x, float* result, const Windows& w, int64_t planes);
+    void (*adaptive_mean_backward)(const float* grad, float* result, const Windows& w, int64_t planes);
 };
 
 struct HalfTable {
@@ -113,6 +204,9 @@ struct Tables {
     const ActivationTable* activation;
     const SoftmaxTable* softmax;
     const NormTable* norm;
+    const ChannelTable* channels;
+    const PoolTable* pool;
+    const LossTable* loss;
     const HalfTable* half;
     const ElementwiseTable* elementwise;
     const RandomTable* random;

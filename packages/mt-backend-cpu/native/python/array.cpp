@@ -32,6 +32,18 @@ PyObject* new_like(PyArrayObject* array) {
                                 nullptr);
 }
 
+bool channels_innermost(PyArrayObject* x) {
+    const int ndim = PyArray_NDIM(x);
+    npy_intp step = PyArray_ITEMSIZE(x);
+    if (ndim < 3 || PyArray_STRIDE(x, 1) != step) return false;
+    step *= PyArray_DIM(x, 1);
+    for (int d = ndim - 1; d >= 2; --d) {
+        if (PyArray_DIM(x, d) != 1 && PyArray_STRIDE(x, d) != step) return false;
+        step *= PyArray_DIM(x, d);
+    }
+    return PyArray_DIM(x, 0) == 1 || PyArray_STRIDE(x, 0) == step;
+}
+
 bool only_out(PyObject* const* arguments, Py_ssize_t count, PyObject* names, const char* function, PyObject** out) {
     *out = nullptr;
     const Py_ssize_t given = names == nullptr ? 0 : PyTuple_GET_SIZE(names);

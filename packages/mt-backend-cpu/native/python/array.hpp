@@ -35,6 +35,10 @@ public:
     PyObject* get() const { return object_; }
     PyArrayObject* array() const { return reinterpret_cast<PyArrayObject*>(object_); }
     explicit operator bool() const { return object_ != nullptr; }
+    void reset(PyObject* object) {
+        Py_XDECREF(object_);
+        object_ = object;
+    }
     PyObject* release() {
         PyObject* given = object_;
         object_ = nullptr;
@@ -77,6 +81,9 @@ PyArrayObject* float_rows(PyObject* object, const char* function, int position);
 
 // A new row-major array of an array's shape and element type.
 PyObject* new_like(PyArrayObject* array);
+
+// Whether an array (n, channels, *) lies as (n, *, channels) does row by row.
+bool channels_innermost(PyArrayObject* x);
 
 // The only keyword that functions of arrays take, `out=`, or null; false with an error where there is another.
 bool only_out(PyObject* const* arguments, Py_ssize_t count, PyObject* names, const char* function, PyObject** out);

@@ -18,6 +18,9 @@ extern PyMethodDef linalg_methods[];
 extern PyMethodDef view_methods[];
 extern PyMethodDef indexing_methods[];
 extern PyMethodDef sort_methods[];
+extern PyMethodDef channel_methods[];
+extern PyMethodDef pool_methods[];
+extern PyMethodDef loss_methods[];
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 

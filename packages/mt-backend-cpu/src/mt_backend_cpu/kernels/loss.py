@@ -41,15 +41,15 @@ def _none_ignored(labels: np.ndarray, classes: int, ignore_index: int) -> bool:
     return not 0 <= ignore_index < classes and within(labels, classes)
 
 
-def _picked(self: np.ndarray, target: np.ndarray, weight: Any, ignore_index: int) -> tuple[Any, Any, Any]:
-    """(rows of log probabilities, class of each row with 0 for ignored ones, weight of each row)."""
+def _picked(self: np.ndarray, target: np.ndarray, weight: Any, ignore_index: int) -> tuple[Any, Any, Any, Any]:
+    """(rows of log probabilities, class of each row with 0 for ignored ones, weight of each row, which ones count)."""
     rows, labels = self if self.ndim == 2 else self[None], target.reshape(-1)
     counted = labels != ignore_index
     check_classes(labels[counted], rows.shape[1])
     labels = np.where(counted, labels, 0)
     if weight is None or not rows.shape[1]:
-        return rows, labels, counted.astype(rows.dtype)
-    return rows, labels, np.where(counted, weight[labels], 0)
+        return rows, labels, counted.astype(rows.dtype), counted
+    return rows, labels, np.where(counted, weight[labels], 0), counted
 
 
 @kernel("nll_loss_forward")
@@ -59,10 +59,10 @@ def nll_loss_forward(
     """self (N, C) or (C,), target (N,) or (), weight (C,) -> loss () or (N,), total weight ()."""
     if weight is None and target.size and _none_ignored(target, self.shape[-1], ignore_index):
         return _losses_of_all(self, target, reduction)
-    rows, labels, weights = _picked(self, target, weight, ignore_index)
+    rows, labels, weights, counted = _picked(self, target, weight, ignore_index)
     picked = rows[np.arange(labels.size), labels] if rows.shape[1] else np.zeros(labels.size, rows.dtype)
-    # 0 * inf must not become NaN where a row is ignored.
-    losses = np.where(weights != 0, -picked * weights, 0).astype(rows.dtype, copy=False)
+    # Of an ignored row 0 * inf must not become NaN; of one with a weight of 0 it does.
+    losses = np.where(counted, -picked * weights, 0).astype(rows.dtype, copy=False)
     total = np.asarray(accurate_sum(weights, (0,)))
     if reduction == _NONE:
         return (losses if self.ndim == 2 else losses.reshape(())), np.zeros((), rows.dtype)
@@ -98,13 +98,13 @@ def nll_loss_backward(
         out = np.zeros(self.shape, self.dtype)
         out.put(_flat_positions(target.reshape(-1), self.shape[-1]), values)
         return out
-    rows, labels, weights = _picked(self, target, weight, ignore_index)
+    rows, labels, weights, counted = _picked(self, target, weight, ignore_index)
     values = -weights * grad_output.reshape(-1) if reduction == _NONE else -weights * grad_output
     if reduction == _MEAN:
         values = values / total_weight
     out = np.zeros(rows.shape, rows.dtype)
     if out.size:
-        out[np.arange(labels.size), labels] = np.where(weights != 0, values, 0)
+        out[np.arange(labels.size), labels] = np.where(counted, values, 0)
     return out.reshape(self.shape)
 
 

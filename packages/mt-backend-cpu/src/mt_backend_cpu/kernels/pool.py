@@ -209,6 +209,7 @@ def _adaptive_maximum(spatial: int) -> Any:
         shape = self.shape[-spatial:]
         values = np.empty((*self.shape[:-spatial], *output_size), self.dtype)
         indices = np.empty(values.shape, np.int64)
+        has_nan = self.size and np.isnan(np.maximum.reduce(self, None))
         for cell in itertools.product(*[range(n) for n in output_size]):
             bounds = [
                 (c * n // size, -((-(c + 1) * n) // size)) for c, n, size in zip(cell, shape, output_size, strict=True)
@@ -217,6 +218,10 @@ def _adaptive_maximum(spatial: int) -> Any:
             extent = part.shape[-spatial:]
             flat = part.reshape(*part.shape[:-spatial], math.prod(extent))
             chosen = np.argmax(flat, -1)
+            if has_nan:  # `argmax` finds the first of them, and the last is wanted
+                wrong = np.isnan(flat)
+                last = flat.shape[-1] - 1 - np.argmax(wrong[..., ::-1], -1)
+                chosen = np.where(wrong.any(-1), last, chosen)
             values[(..., *cell)] = np.take_along_axis(flat, chosen[..., None], -1)[..., 0]
             place: Any = 0
             for n, (start, _), offset in zip(shape, bounds, np.unravel_index(chosen, extent), strict=True):

@@ -1,4 +1,4 @@
-"""Softmax and its relatives by the native library, along the last dimension."""
+"""Softmax and its relatives by the native library."""
 
 from __future__ import annotations
 
@@ -14,46 +14,36 @@ if library is not None:
     _softmax, _log_softmax = library.softmax, library.log_softmax
     _softmax_backward, _log_softmax_backward = library.softmax_backward, library.log_softmax_backward
 
-    def _is_last(self: Any, dim: int) -> bool:
-        return dim in (-1, self._array.ndim - 1) or not self._array.ndim
-
-    def _along_last(self: Any, dim: int, *rest: Any) -> bool:
-        return _is_last(self, dim)
-
-    def _grad_along_last(grad: Any, output: Any, dim: int, input_dtype: Any) -> bool:
-        return _is_last(output, dim)
-
     _SINGLE = frozenset((float32,))
-    _ROWS = Accepts(dtypes=_SINGLE, layout="row_major", also=_along_last)
-    _WHOLE = Accepts(dtypes=_SINGLE, layout="row_major", defaults=("dtype",), also=_along_last)
-    _GRADS = Accepts(dtypes=_SINGLE, layout="row_major", also=_grad_along_last)
+    _ROWS = Accepts(dtypes=_SINGLE, layout="row_major")
+    _WHOLE = Accepts(dtypes=_SINGLE, layout="row_major", defaults=("dtype",))
 
     @kernel("_softmax", accepts=_ROWS)
     def softmax(self: Any, dim: int, half_to_float: bool) -> Any:
-        """self (*) -> (*), normalized along the last dimension."""
-        return _softmax(self)
+        """self (*) -> (*), normalized along `dim`."""
+        return _softmax(self, dim)
 
     @kernel("_log_softmax", accepts=_ROWS)
     def log_softmax(self: Any, dim: int, half_to_float: bool) -> Any:
-        """self (*) -> (*), normalized along the last dimension."""
-        return _log_softmax(self)
+        """self (*) -> (*), normalized along `dim`."""
+        return _log_softmax(self, dim)
 
     @fused("softmax.int", _WHOLE)
     def softmax_whole(self: Any, dim: int) -> Any:
-        """self (*) -> (*), normalized along the last dimension."""
-        return _softmax(self)
+        """self (*) -> (*), normalized along `dim`."""
+        return _softmax(self, dim)
 
     @fused("log_softmax.int", _WHOLE)
     def log_softmax_whole(self: Any, dim: int) -> Any:
-        """self (*) -> (*), normalized along the last dimension."""
-        return _log_softmax(self)
+        """self (*) -> (*), normalized along `dim`."""
+        return _log_softmax(self, dim)
 
-    @kernel("_softmax_backward_data", accepts=_GRADS)
+    @kernel("_softmax_backward_data", accepts=_ROWS)
     def softmax_backward(grad: Any, output: Any, dim: int, input_dtype: Any) -> Any:
         """grad (*), output (*) -> (*)."""
-        return _softmax_backward(grad, output)
+        return _softmax_backward(grad, output, dim)
 
-    @kernel("_log_softmax_backward_data", accepts=_GRADS)
+    @kernel("_log_softmax_backward_data", accepts=_ROWS)
     def log_softmax_backward(grad: Any, output: Any, dim: int, input_dtype: Any) -> Any:
         """grad (*), output (*) -> (*)."""
-        return _log_softmax_backward(grad, output)
+        return _log_softmax_backward(grad, output, dim)
