@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 from mt_backend_cpu.kernels.loss import nll_loss_backward
 from mt_core.testing.namespace import namespace
@@ -22,6 +23,7 @@ def test_an_infinite_loss_is_ignored_with_its_row_but_not_made_finite_by_a_weigh
     assert math.isnan(F.nll_loss(scores, labels, torch.tensor([0.0, 1.0]), MEAN).item())
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_the_gradient_of_a_mean_over_no_weight_is_nan_at_the_labels() -> None:
     scores, labels, weight = np.zeros((2, 2), np.float32), np.zeros(2, np.int64), np.float32([0, 1])
     gradient = nll_loss_backward(np.float32([1]), scores, labels, weight, MEAN, -100, np.float32([0]))
