@@ -12,7 +12,7 @@ from mt_core.autograd_state import is_grad_enabled
 from mt_core.block import block_of
 from mt_core.dispatch.memory import is_dense
 from mt_core.formats import contiguous_format
-from mt_core.keys import AUTOGRAD, FORWARD_GRAD, HOLLOW, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, SPARSE, STRIDED
+from mt_core.keys import AUTOGRAD, COMPOUND, FORWARD_GRAD, HOLLOW, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, SPARSE, STRIDED
 from mt_core.sparse.tensors import coordinates, is_coo
 from mt_core.state import tls
 from mt_core.tensor import Tensor
@@ -164,6 +164,8 @@ def _first_gradient(variable: Tensor, grads: Sequence[Any]) -> Tensor:
     grad = grads[0]
     if grad._keys & SPARSE:
         return _first_sparse_gradient(grad, unshared)
+    if grad._keys & COMPOUND:
+        return grad.clone()  # type: ignore[no-any-return]
     if (grad._keys | tls.include) & PYTHON and not grad._keys & HOLLOW:
         taken = not is_grad_enabled() and unshared and _has_layout_of(grad, variable)
         return grad.detach() if taken else new_gradient(grad, variable)  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ from typing import Any
 
 from .devices import backend_key, device
 from .dtypes import dtype as DType
-from .keys import BACKEND_MASK, INFERENCE, META, OTHER_INDEX, PIPELINE, STRIDED
+from .keys import BACKEND_MASK, COMPOUND, INFERENCE, META, OTHER_INDEX, PIPELINE, STRIDED
 from .meta_array import HollowArray, contiguous_strides
 from .spec import is_contiguous
 from .tensor import Tensor
@@ -75,6 +75,8 @@ def shadow(
 
     A call inside of a transform makes one or two of them: nothing is looked up that few ask for.
     """
+    if value._keys & COMPOUND:
+        raise NotImplementedError("nested and masked tensors are not supported inside of transforms of torch.func")
     array = object.__new__(array_type)
     d = value._dtype
     array.shape, array.strides = shape, strides

@@ -53,21 +53,24 @@ AUTOGRAD = 1 << 18
 FORWARD_GRAD = 1 << 19
 TRACING = 1 << 20
 AUTOCAST = 1 << 21
+#: Tensors of ``torch.nested`` and ``torch.masked``, which are compounds of ordinary ones: their operators are carried
+#: out on these from above autograd, which records what is done to the parts.
+COMPOUND = 1 << 22
 #: Tensors that a level of a transform made. A level takes the calls that it sees before they come by here: what does
 #: has outlived its level.
-OF_TRANSFORM = 1 << 22
+OF_TRANSFORM = 1 << 23
 #: Tensors whose value or memory waits in a queue (`mt_core.pipeline`); a thread includes it while it puts calls off.
-PIPELINE = 1 << 23
+PIPELINE = 1 << 24
 #: A thread includes it while it is inside of transforms of ``torch.func``: the innermost of them sees the call first.
-FUNCTION_TRANSFORM = 1 << 24
-TORCH_FUNCTION = 1 << 25
+FUNCTION_TRANSFORM = 1 << 25
+TORCH_FUNCTION = 1 << 26
 #: No layer of its own: a thread includes it while packing hooks or anomaly mode are on, and autograd builds closures
 #: for it.
-INSTRUMENTED = 1 << 26
+INSTRUMENTED = 1 << 27
 
 #: Tensors with one of these have no memory: whoever serves the key carries the call out on others that have. Of those
 #: with `PYTHON`, some have; those with `PIPELINE` will have it.
-HOLLOW = TRANSFORMED | OF_TRANSFORM | FUNCTIONALIZE | PIPELINE | SPARSE | QUANTIZED
+HOLLOW = TRANSFORMED | OF_TRANSFORM | FUNCTIONALIZE | PIPELINE | SPARSE | QUANTIZED | COMPOUND
 #: Keys that dispatch passes over without a layer; any other key without one is an error.
 TRANSPARENT = INSTRUMENTED
 
@@ -76,7 +79,7 @@ BACKENDS = (CPU, CUDA, NPU, PRIVATE, META)
 #: Bits of a tensor that say how it is stored; what a new output inherits is decided by the executor, not by these.
 FLAGS = STRIDED | INFERENCE | NO_GRAD_VIEW | MULTI_VIEW | OTHER_INDEX
 #: Key sets take this many bits; interned modes (`mt_core.state`) lie above.
-WIDTH = 27
+WIDTH = 28
 #: Interned modes take at most this many bits.
 MODE_WIDTH = 24
 #: From here on, one bit for each third-party device type in use.

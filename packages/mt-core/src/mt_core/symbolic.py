@@ -186,6 +186,8 @@ class SymInt(_Number):
         return float(self.node.guard_int("", 0))
 
     def __hash__(self) -> int:
+        if (nested := getattr(self.node, "identity", None)) is not None:
+            return hash(nested)
         raise TypeError("unhashable type: non-nested SymInt")
 
     def __lshift__(self, other: Any) -> Any:

@@ -15,6 +15,7 @@ from ..keys import (
     FUNCTIONALIZE,
     INSTRUMENTED,
     NEGATIVE,
+    COMPOUND,
     OF_TRANSFORM,
     PIPELINE,
     PYTHON,
@@ -33,7 +34,8 @@ Callee = Callable[..., Any]
 
 #: Who sees or changes single calls, and must see them where they stand.
 _WATCHED = (
-    PYTHON | INSTRUMENTED | TRACING | FORWARD_GRAD | OF_TRANSFORM | TRANSFORMED | FUNCTIONALIZE | FUNCTION_TRANSFORM
+    PYTHON | INSTRUMENTED | TRACING | FORWARD_GRAD | OF_TRANSFORM | TRANSFORMED | FUNCTIONALIZE
+    | FUNCTION_TRANSFORM | COMPOUND
 )  # fmt: skip
 
 

@@ -135,11 +135,14 @@ def is_callable_name(name: str) -> bool:
     return name in SIGNATURES
 
 
+_NESTED = "torch.nested._internal.nested_tensor.NestedTensor"
+
+
 @functools.cache
 def _data_names() -> frozenset[str]:
     schemes = [f"torch.{name}" for name in names._QUANTIZATION_SCHEMES]
     storages = [f"{prefix}.{name}Storage" for name in names._STORAGES for prefix in ("torch", "torch.cuda")]
-    classes = ["torch.Tensor", "torch.storage.UntypedStorage", "torch.storage.TypedStorage"]
+    classes = ["torch.Tensor", "torch.storage.UntypedStorage", "torch.storage.TypedStorage", _NESTED]
     return frozenset([*storages, *classes, *schemes, *(f"torch.{d.name}" for d in ALL_DTYPES)])
 
 

@@ -186,12 +186,12 @@ def _get_layout(name: str) -> Any:
     return LAYOUTS[name]
 
 
-#: What `_rebuild_from_type_v2` may be told to call: a file chooses the function.
-TENSOR_BUILDERS = frozenset({
+#: What `_rebuild_from_type_v2` may be told to call: a file chooses the function. ``torch.nested`` adds its own.
+TENSOR_BUILDERS = {
     _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_meta_tensor_no_storage,
     _rebuild_device_tensor_from_numpy, _rebuild_device_tensor_from_cpu_tensor, _rebuild_sparse_tensor,
     _rebuild_nested_tensor, _rebuild_qtensor, _rebuild_wrapper_subclass,
-})  # fmt: skip
+}  # fmt: skip
 
 
 def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Tensor:

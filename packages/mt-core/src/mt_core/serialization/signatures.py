@@ -190,9 +190,11 @@ class _TypedRebuild(Signature):
         """Refuse arguments that do not fit, and those that do not fit the function among them."""
         super().check(name, args)
         inner = args[0].__name__
-        _REBUILDERS[inner].check(inner, args[2])
+        (_NESTED if inner == "_rebuild_njt" else _REBUILDERS[inner]).check(inner, args[2])
 
 
+#: Of the function that rebuilds nested tensors, which checks what is in the dict.
+_NESTED = Signature(("constructor_kwargs", Kind("a dict", lambda value: type(value) is dict)))
 #: By the full name in a file.
 SIGNATURES: dict[str, Signature] = {
     "_codecs.encode": Signature(("text", LATIN), ("encoding", CODEC)),
@@ -210,5 +212,6 @@ SIGNATURES: dict[str, Signature] = {
     "torch._tensor._rebuild_from_type_v2": _TypedRebuild(
         ("func", BUILDER), ("new_type", TENSOR_CLASS), ("args", TUPLE), ("state", ANY)
     ),
+    "torch.nested._internal.nested_tensor._rebuild_njt": _NESTED,
     **{f"torch._utils.{name}": signature for name, signature in _REBUILDERS.items()},
 }

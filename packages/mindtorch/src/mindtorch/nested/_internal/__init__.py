@@ -1,0 +1,1 @@
+"""What ``torch.nested`` is made of: nested ints, the tensors, and what operators do to them."""
