@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,17 +27,17 @@ class Rules:
 
     Parameters
     ----------
-    elementwise
-        Makes the callable for an operator that works element by element, and has no rule of its own.
+    kind
+        The name of the class.
     composites
         Operators that are taken apart, and families of which all that can be are.
     """
 
-    def __init__(
-        self, kind: str, elementwise: Callable[[Overload], Callee], composites: Sequence[str], families: Sequence[str]
-    ) -> None:
+    #: Makes the callable for an operator that works element by element and has no rule of its own.
+    elementwise: Callable[[Overload], Callee]
+
+    def __init__(self, kind: str, composites: Sequence[str], families: Sequence[str]) -> None:
         self.kind = kind
-        self._elementwise = elementwise
         self._composites, self._families = frozenset(composites), frozenset(families)
         self._rules: dict[str, Callee] = {}
         self._found: dict[str, Callee] = {}
@@ -50,6 +51,10 @@ class Rules:
             return function
 
         return enter
+
+    def named(self, name: str) -> Callee:
+        """What is done to an operator that is no overload of the core's; it takes the arguments alone."""
+        return functools.partial(self._rules[name], None)
 
     def handler(self, overload: Overload) -> Callee:
         """What carries an operator out; it takes all arguments of the schema."""
@@ -68,7 +73,7 @@ class Rules:
             known = overload.name in self._composites or overload.family in self._families
             if composite is not None and not composite.explicit and known:
                 return composite.function
-            return self._elementwise(overload) if declaration.kind == "elementwise" else None
+            return self.elementwise(overload) if declaration.kind == "elementwise" else None
         functional = declaration.functional
         if declaration.form == "inplace" and functional is not None:
             computed = self._find(find_overload(functional))

@@ -117,7 +117,7 @@ class CompoundTensor(Tensor):
 
 def _around(array: CompoundArray) -> Any:
     on = array.data.device
-    made = object.__new__(array.made)
+    made: Any = object.__new__(array.made)
     made._array, made._dtype = array, array.data._dtype
     flags = mode_triple(tls.mode)[2] | (OTHER_INDEX if on.index else 0)
     made._keys = COMPOUND | STRIDED | backend_key(on.type) | flags

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mt_core import Tensor
 import mt_core as mt
+from mt_core import Tensor
 from mt_core.dtypes import bool as _bool
 from mt_core.dtypes import int64 as _int64
 from mt_core.formats import jagged, strided

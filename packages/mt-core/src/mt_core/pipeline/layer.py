@@ -9,13 +9,13 @@ from ..dispatch.dispatcher import layer_for, parts_of
 from ..dispatch.registry import INTERCEPTORS, READS_ELEMENTS, WARNS, Overload, overrides_built_in
 from ..keys import (
     AUTOCAST,
+    COMPOUND,
     CONJUGATE,
     FORWARD_GRAD,
     FUNCTION_TRANSFORM,
     FUNCTIONALIZE,
     INSTRUMENTED,
     NEGATIVE,
-    COMPOUND,
     OF_TRANSFORM,
     PIPELINE,
     PYTHON,

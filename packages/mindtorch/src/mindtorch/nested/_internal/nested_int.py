@@ -143,5 +143,3 @@ def nested_int_of(structure: Tensor) -> SymInt:
         found = _sizes[id(structure)] = SymInt(NestedIntNode(next(_numbers)))
         weakref.finalize(structure, _sizes.pop, id(structure), None).atexit = False
     return found
-
-

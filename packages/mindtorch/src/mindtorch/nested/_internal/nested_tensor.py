@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from mt_core import Tensor, int32, int64
 import mt_core as mt
+from mt_core import Tensor, int32, int64
 from mt_core.autograd_state import no_grad
 from mt_core.formats import contiguous_format, jagged
 from mt_core.formats import layout as Layout
@@ -31,10 +32,9 @@ class Rows:
 
     def __init__(self, offsets: Tensor, lengths: Tensor | None) -> None:
         ends: Any = offsets.tolist()
+        counts: Any = [end - start for start, end in itertools.pairwise(ends)] if lengths is None else lengths.tolist()
         self.starts: list[int] = ends[:-1]
-        self.lengths: list[int] = (
-            [end - start for start, end in zip(ends, ends[1:])] if lengths is None else lengths.tolist()  # type: ignore[assignment]
-        )
+        self.lengths: list[int] = counts
         self.device = offsets.device
 
     @property
@@ -88,7 +88,7 @@ class NestedArray(CompoundArray):
 
     def __init__(self, data: Tensor, offsets: Tensor, lengths: Tensor | None, ragged: int) -> None:
         self.data, self.offsets, self.lengths, self.ragged = data, offsets, lengths, ragged
-        size = nested_int_of(offsets if lengths is None else lengths)
+        size: Any = nested_int_of(offsets if lengths is None else lengths)
         inner, steps = data.shape, data.stride()
         self.dtype, self.itemsize, self.device = data._dtype.numpy_dtype, data._dtype.itemsize, data.device
         self.shape = (offsets.shape[0] - 1, *inner[: ragged - 1], size, *inner[ragged:])
@@ -133,7 +133,7 @@ class NestedTensor(CompoundTensor):
     # What it is made of
 
     @property
-    def _values(self) -> Tensor:
+    def _values(self) -> Tensor:  # type: ignore[override]
         return self.values()
 
     @property
@@ -214,9 +214,7 @@ class NestedTensor(CompoundTensor):
 
     def to_padded_tensor(self, padding: float, output_size: Any = None) -> Tensor:
         """All components as one ordinary tensor (see ``torch.nested.to_padded_tensor``)."""
-        from .rules.padding import padded  # lazy: the rules need the class
-
-        return padded(self, padding, output_size)
+        return RULES.named("to_padded_tensor")(self, padding, output_size)  # type: ignore[no-any-return]
 
     @property
     def nbytes(self) -> int:
@@ -224,7 +222,7 @@ class NestedTensor(CompoundTensor):
 
     # Text and files
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         history = f", grad_fn={self.grad_fn}" if self.grad_fn else ", requires_grad=True" if self.requires_grad else ""
         size = f"({', '.join(map(str, self.shape))})"
         return f"NestedTensor(size={size}, offsets={self._offsets}{history}, contiguous={self.is_contiguous()})"
@@ -323,15 +321,8 @@ def matching(tensors: Sequence[Any]) -> Any:
     return next(tensor for tensor in tensors if isinstance(tensor, NestedTensor))
 
 
-def _elementwise(overload: Any) -> Any:
-    from .rules.pointwise import pointwise  # lazy: the rules need the class
-
-    return pointwise(overload)
-
-
 RULES = Rules(
     "NestedTensor",
-    _elementwise,
     composites=(
         "movedim.int", "movedim.intlist", "swapaxes", "swapdims", "view_as", "reshape_as", "expand_as", "isclose",
         "equal", "allclose", "split.sizes", "embedding", "softmax.int", "log_softmax.int", "one_hot", "rand_like",

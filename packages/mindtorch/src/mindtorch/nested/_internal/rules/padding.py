@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mt_core import Tensor
 import mt_core as mt
+from mt_core import Tensor
 
 from ...._compound.layer import elements
 from ..nested_tensor import RULES, like, rows_of

@@ -82,6 +82,9 @@ def _misfit(name: str, args: Any) -> RuntimeError:
     )
 
 
+RULES.elementwise = pointwise
+
+
 @RULES.rule("masked_fill.Scalar", "masked_fill.Tensor")
 def masked_fill(overload: Any, *args: Any) -> Any:
     return pointwise(overload)(*args)
@@ -108,7 +111,11 @@ def clone(overload: Any, self: Any, memory_format: Any) -> Any:
 def contiguous(overload: Any, self: Any, memory_format: Any) -> Any:
     if self.is_contiguous(memory_format):
         return self
-    return without_holes(self) if self._array.lengths is not None else like(self, overload.call(elements(self), memory_format))
+    return (
+        without_holes(self)
+        if self._array.lengths is not None
+        else like(self, overload.call(elements(self), memory_format))
+    )
 
 
 def without_holes(self: Any) -> Any:
@@ -125,7 +132,9 @@ def without_holes(self: Any) -> Any:
 def copy_(overload: Any, self: Any, src: Any, non_blocking: bool) -> Any:
     if not isinstance(self, NestedTensor) or not isinstance(src, NestedTensor):
         raise RuntimeError("copy_: a nested tensor is copied to a nested tensor only")
-    same = self.shape == src.shape or len(self.shape) == len(src.shape) and rows_of(self).lengths == rows_of(src).lengths
+    same = (
+        self.shape == src.shape or len(self.shape) == len(src.shape) and rows_of(self).lengths == rows_of(src).lengths
+    )
     if not same or self._array.ragged != src._array.ragged:
         raise RuntimeError("copy_ only supports Nested tensors that have same size and storage")
     if src.requires_grad or self.requires_grad:

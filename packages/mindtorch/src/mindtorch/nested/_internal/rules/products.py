@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mt_core import Tensor
 import mt_core as mt
+from mt_core import Tensor
 
 from ...._compound.layer import elements
 from ..nested_tensor import RULES, NestedTensor, like, nested
@@ -14,7 +14,11 @@ from .padding import padded, rows_of_padded
 
 @RULES.rule("linear")
 def linear(overload: Any, input: Any, weight: Tensor, bias: Tensor | None) -> Any:
-    if not isinstance(input, NestedTensor) or input._array.ragged == input.dim() - 1 or isinstance(weight, NestedTensor):
+    if (
+        not isinstance(input, NestedTensor)
+        or input._array.ragged == input.dim() - 1
+        or isinstance(weight, NestedTensor)
+    ):
         raise ValueError(
             "NestedTensor linear_default(input: jt, weight: t, bias: t?): expected input to be a contiguous jagged "
             "layout NestedTensor"
@@ -127,4 +131,3 @@ def embedding(overload: Any, weight: Any, indices: Any, *args: Any) -> Any:
 @RULES.rule("one_hot")
 def one_hot(overload: Any, self: Any, num_classes: int) -> Any:
     return like(self, overload.call(elements(self), num_classes))
-

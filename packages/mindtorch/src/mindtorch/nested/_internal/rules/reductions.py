@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from mt_core import Tensor, dtypes
 import mt_core as mt
+from mt_core import Tensor, dtypes
 from mt_core.dispatch.registry import find_overload
 from mt_core.tensor import wrap_dim
 

@@ -99,7 +99,9 @@ def select(overload: Any, self: Any, dim: int, index: int) -> Any:
     if at == 0:
         count = self.shape[0]
         if not -count <= index < count:
-            raise IndexError(f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension 0")
+            raise IndexError(
+                f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension 0"
+            )
         rows = rows_of(self)
         return elements(self).narrow(self._array.ragged - 1, rows.starts[index], rows.lengths[index])
     at = outer(self, dim, "select")
@@ -138,7 +140,8 @@ def squeeze(overload: Any, self: Any, dim: Any) -> Any:
 def expand(overload: Any, self: Any, size: Any, implicit: bool) -> Any:
     array, data = self._array, elements(self)
     fits = len(size) == self.dim() and all(
-        isinstance(n, int) and n == -1 or n == array.shape[d] for d, n in ((0, size[0]), (array.ragged, size[array.ragged]))
+        isinstance(n, int) and n == -1 or n == array.shape[d]
+        for d, n in ((0, size[0]), (array.ragged, size[array.ragged]))
     )
     if not fits:
         raise RuntimeError(f"expand(): cannot expand shape {tuple(self.shape)} -> {list(size)}")
@@ -189,7 +192,11 @@ def join(overload: Any, tensors: Any, dim: int) -> Any:
         where = "dim=0" if at == 0 else "ragged dim"
         raise RuntimeError(f"{name}(): not supported for NestedTensor on {where}")
     for other in tensors:
-        if not isinstance(other, NestedTensor) or other._array.ragged != ragged or other.shape[ragged] != first.shape[ragged]:
+        if (
+            not isinstance(other, NestedTensor)
+            or other._array.ragged != ragged
+            or other.shape[ragged] != first.shape[ragged]
+        ):
             raise RuntimeError(f"{name}(): expected nested tensors of one ragged structure")
     made = overload.call([elements(tensor) for tensor in tensors], at - 1)
     return like(first, made, ragged + (name == "stack" and at < ragged))
