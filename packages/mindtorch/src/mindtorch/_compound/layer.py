@@ -30,14 +30,21 @@ class Rules:
     kind
         The name of the class.
     composites
-        Operators that are taken apart, and families of which all that can be are.
+        Operators that are taken apart.
+    families
+        Families of which all operators are taken apart that can be.
+    refusal
+        Makes the error for an operator without a rule.
     """
 
     #: Makes the callable for an operator that works element by element and has no rule of its own.
     elementwise: Callable[[Overload], Callee]
 
-    def __init__(self, kind: str, composites: Sequence[str], families: Sequence[str]) -> None:
-        self.kind = kind
+    def __init__(
+        self, kind: str, composites: Sequence[str], families: Sequence[str],
+        refusal: Callable[[str], Exception] | None = None,
+    ) -> None:  # fmt: skip
+        self._error = refusal or (lambda name: NotImplementedError(f"aten.{name}: not supported for {kind}"))
         self._composites, self._families = frozenset(composites), frozenset(families)
         self._rules: dict[str, Callee] = {}
         self._found: dict[str, Callee] = {}
@@ -84,7 +91,7 @@ class Rules:
         name, _, form = overload.name.partition(".")
 
         def refuse(*args: Any) -> Any:
-            raise NotImplementedError(f"aten.{name}.{form or 'default'}: not supported for {self.kind}")
+            raise self._error(f"{name}.{form or 'default'}")
 
         return refuse
 

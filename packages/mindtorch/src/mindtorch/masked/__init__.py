@@ -23,17 +23,25 @@ from ._ops import softmin as softmin
 from ._ops import std as std
 from ._ops import sum as sum
 from ._ops import var as var
+from .maskedtensor import MaskedTensor as MaskedTensor
+from .maskedtensor import as_masked_tensor as as_masked_tensor
+from .maskedtensor import is_masked_tensor as is_masked_tensor
+from .maskedtensor import masked_tensor as masked_tensor
 
 __all__ = [
+    "MaskedTensor",
     "amax",
     "amin",
     "argmax",
     "argmin",
+    "as_masked_tensor",
     "cumprod",
     "cumsum",
+    "is_masked_tensor",
     "log_softmax",
     "logaddexp",
     "logsumexp",
+    "masked_tensor",
     "mean",
     "median",
     "norm",

@@ -2,14 +2,18 @@
 
 Every function takes a strided tensor and a bool ``mask`` (true: takes part) that broadcasts to it; without one it is
 the ordinary function. Where nothing is selected a reduction gives its identity (0 for `sum`, -inf for `amax`) or NaN.
-`MaskedTensor` is not provided.
+A masked tensor is taken as its elements and its mask, beside which `mask` selects; what is given back is ordinary.
 """
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import mt_core as mt
 from mt_core.tensor import wrap_dim
+
+from .._compound.parts import elements
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
@@ -52,6 +56,20 @@ def _first_dim(input: mt.Tensor, dim: Any) -> int:
 
 def _dims(input: mt.Tensor, dim: Any) -> tuple[int, ...]:
     return _canonical_dim(dim, input.dim()) if input.dim() or dim is not None else ()
+
+
+def _of_masked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: take a masked tensor for its elements and mask."""
+
+    @functools.wraps(function)
+    def call(input: Any, *args: Any, mask: Any = None, **kwargs: Any) -> Any:
+        own = getattr(getattr(input, "_array", None), "mask", None) if isinstance(input, mt.Tensor) else None
+        if own is not None:
+            mask = own if mask is None else own & _input_mask(own, mask=mask)
+            input = elements(input)
+        return function(input, *args, mask=mask, **kwargs)
+
+    return call
 
 
 def _input_mask(input: mt.Tensor, *args: Any, **kwargs: Any) -> mt.Tensor:
@@ -131,6 +149,7 @@ def _bound(input: mt.Tensor, mask: Any, name: str, lowest: _bool) -> Any:
     return mt.iinfo(d).min if lowest else mt.iinfo(d).max
 
 
+@_of_masked
 def sum(input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None) -> mt.Tensor:
     """Sum of the selected elements; 0 where there is none."""
     d = _result_dtype(input, dtype, integers_widen=True)
@@ -141,6 +160,7 @@ def sum(input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any
     )
 
 
+@_of_masked
 def prod(
     input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
 ) -> mt.Tensor:
@@ -152,6 +172,7 @@ def prod(
     return result.to(d)
 
 
+@_of_masked
 def amax(
     input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
 ) -> mt.Tensor:
@@ -160,6 +181,7 @@ def amax(
     return _filled(input, mask, _bound(input, mask, "amax", True)).amax(_dims(input, dim), keepdim).to(d)
 
 
+@_of_masked
 def amin(
     input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
 ) -> mt.Tensor:
@@ -168,6 +190,7 @@ def amin(
     return _filled(input, mask, _bound(input, mask, "amin", False)).amin(_dims(input, dim), keepdim).to(d)
 
 
+@_of_masked
 def argmax(
     input: mt.Tensor, dim: int | None = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
 ) -> mt.Tensor:
@@ -176,6 +199,7 @@ def argmax(
     return mt.argmax(_filled(input, mask, _bound(input, mask, "argmax", True)), dim, keepdim).to(d)
 
 
+@_of_masked
 def argmin(
     input: mt.Tensor, dim: int | None = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
 ) -> mt.Tensor:
@@ -201,6 +225,7 @@ def _require_floating(input: mt.Tensor, dtype: Any, name: str) -> mt.dtype:
     return d
 
 
+@_of_masked
 def mean(
     input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
 ) -> mt.Tensor:
@@ -210,6 +235,7 @@ def mean(
     return (sum(input, dims, keepdim=keepdim, dtype=d, mask=mask) / _count(input, dims, keepdim, mask)).to(d)
 
 
+@_of_masked
 def median(
     input: mt.Tensor, dim: int = -1, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
 ) -> mt.Tensor:
@@ -222,6 +248,7 @@ def median(
     return _filled(input.to(d), mask, math.nan).nanmedian(dim, keepdim)[0]
 
 
+@_of_masked
 def logsumexp(
     input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
 ) -> mt.Tensor:
@@ -239,6 +266,7 @@ def logaddexp(
     return mt.logaddexp(_filled(input.to(d), input_mask, -math.inf), _filled(other.to(d), other_mask, -math.inf))
 
 
+@_of_masked
 def norm(
     input: mt.Tensor,
     ord: float | None = 2.0,
@@ -273,6 +301,7 @@ def _variance(
     return (total / freedom).to(d)
 
 
+@_of_masked
 def var(
     input: mt.Tensor, dim: Any = None, unbiased: _bool | None = None, *, correction: float | None = None,
     keepdim: _bool = False,
@@ -282,6 +311,7 @@ def var(
     return _variance(input, dim, unbiased, correction, keepdim, dtype, mask)
 
 
+@_of_masked
 def std(
     input: mt.Tensor, dim: Any = None, unbiased: _bool | None = None, *, correction: int | None = None,
     keepdim: _bool = False,
@@ -291,36 +321,42 @@ def std(
     return _variance(input, dim, unbiased, correction, keepdim, dtype, mask).sqrt()
 
 
+@_of_masked
 def cumsum(input: mt.Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> mt.Tensor:
     """Running sum, elements that are not selected counting as 0."""
     d = _result_dtype(input, dtype, integers_widen=True)
     return mt.cumsum(_filled(input.to(d), mask, 0), _first_dim(input, dim))
 
 
+@_of_masked
 def cumprod(input: mt.Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> mt.Tensor:
     """Running product, elements that are not selected counting as 1."""
     d = _result_dtype(input, dtype, integers_widen=True)
     return mt.cumprod(_filled(input.to(d), mask, 1), _first_dim(input, dim))
 
 
+@_of_masked
 def softmax(input: mt.Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> mt.Tensor:
     """Softmax over the selected elements, 0 elsewhere; NaN where there is none."""
     d = _result_dtype(input, dtype)
     return mt.softmax(_filled(input.to(d), mask, -math.inf), _first_dim(input, dim))
 
 
+@_of_masked
 def log_softmax(input: mt.Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> mt.Tensor:
     """Log of `softmax`."""
     d = _result_dtype(input, dtype)
     return mt.log_softmax(_filled(input.to(d), mask, -math.inf), _first_dim(input, dim))
 
 
+@_of_masked
 def softmin(input: mt.Tensor, dim: int, *, dtype: Any = None, mask: Any = None) -> mt.Tensor:
     """Softmax of the negated selected elements."""
     d = _result_dtype(input, dtype)
     return mt.softmax(-_filled(input.to(d), mask, math.inf), _first_dim(input, dim))
 
 
+@_of_masked
 def normalize(
     input: mt.Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None
 ) -> mt.Tensor:
