@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import os
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
+from typing import Any
 
 from mt_core.plugins.discovery import PluginError
 
-__all__ = ["require_mindspore", "why_unavailable"]
+__all__ = ["require_mindspore", "start", "why_unavailable"]
 
 _INSTALL = "pip install mindspore 'numpy<2' (there are builds for Python 3.10 to 3.12)"
 
@@ -39,3 +42,26 @@ def require_mindspore() -> ModuleType:
         return importlib.import_module("mindspore")
     except (ImportError, OSError, RuntimeError) as error:  # its libraries, or those of the device, do not load
         raise PluginError(f"MindSpore {version('mindspore')} fails to import: {error}") from error
+
+
+@functools.cache
+def start(target: str) -> Any:
+    """Import MindSpore and choose its device target, for the whole process.
+
+    On the CPU every operator is waited for, and on Ascend where ``ASCEND_LAUNCH_BLOCKING`` is set: an error is
+    otherwise raised by whatever waits next.
+
+    Raises
+    ------
+    PluginError
+        When MindSpore or the target cannot be used; with the cause.
+    """
+    mindspore = require_mindspore()
+    mindspore.set_context(mode=mindspore.PYNATIVE_MODE)
+    try:
+        mindspore.set_device(target)
+    except (RuntimeError, ValueError) as error:
+        raise PluginError(f"MindSpore {mindspore.__version__} has no device target {target}: {error}") from error
+    if target == "CPU" or os.environ.get("ASCEND_LAUNCH_BLOCKING", "0") not in ("", "0"):
+        mindspore.runtime.launch_blocking()  # before the first operator: afterwards it is too late
+    return mindspore

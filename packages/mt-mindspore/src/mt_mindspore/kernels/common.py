@@ -1,0 +1,216 @@
+"""Kernels by functions that MindSpore has on every device target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mindspore
+from mindspore import mint, ops
+
+from ..registry import Table
+
+__all__ = ["TABLE"]
+
+TABLE = Table()
+kernel = TABLE.kernel
+
+_cast = ops.auto_generate.cast_op
+_copied = ops.auto_generate.copy_op
+
+FLOATS = "fd"
+COMPLEX = "fdFD"
+SIGNED = "bhilfdFD"
+NUMERIC = "BbhilfdFD"
+ORDERED = "BbhilfdHIL"
+ANY = "?BbhilfdFD"
+
+# Elementwise, of one operand
+
+TABLE.functions(
+    {
+        "exp": mint.exp,
+        "log": mint.log,
+        "log1p": mint.log1p,
+        "expm1": mint.expm1,
+        "rsqrt": mint.rsqrt,
+        "sqrt": mint.sqrt,
+        "sin": mint.sin,
+        "cos": mint.cos,
+        "tan": mint.tan,
+        "sinh": mint.sinh,
+        "cosh": mint.cosh,
+        "tanh": mint.tanh,
+        "atan": mint.atan,
+        "reciprocal": mint.reciprocal,
+        "sigmoid": mint.sigmoid,
+    },
+    takes=COMPLEX,
+)
+TABLE.functions({"erf": mint.erf, "erfc": mint.erfc, "erfinv": mint.erfinv}, takes=FLOATS)
+TABLE.functions({"neg": mint.neg}, takes=NUMERIC)
+TABLE.functions({"abs": mint.abs}, takes="?Bbhilfd")
+TABLE.functions({"logical_not": mint.logical_not}, takes=ANY)
+TABLE.functions({"isnan": mint.isnan} if hasattr(mint, "isnan") else {}, takes=FLOATS)
+
+
+@kernel("floor", "ceil", "trunc", "round", takes="Bbhil")
+def whole(self: Any) -> Any:
+    """Integers are whole already."""
+    return _copied(self)
+
+
+def of_floats(name: str, function: Any) -> None:
+    @kernel(name, takes="Bbhilfd")
+    def rounded(self: Any) -> Any:
+        return function(self) if self.is_floating_point() else _copied(self)
+
+
+for _name, _function in {"floor": mint.floor, "ceil": mint.ceil, "trunc": mint.trunc, "round": mint.round}.items():
+    of_floats(_name, _function)
+
+
+@kernel("frac", takes=FLOATS)
+def frac(self: Any) -> Any:
+    return mint.sub(self, mint.trunc(self))
+
+
+@kernel("exp2", takes=FLOATS)
+def exp2(self: Any) -> Any:
+    return mint.pow(mindspore.Tensor(2, self.dtype), self)
+
+
+# Elementwise, of several operands
+
+TABLE.functions(
+    {"eq.Tensor": mint.eq, "ne.Tensor": mint.ne, "eq.Scalar": mint.eq, "ne.Scalar": mint.ne}, takes=ANY, numbers=True
+)
+TABLE.functions(
+    {
+        "lt.Tensor": mint.lt,
+        "le.Tensor": mint.le,
+        "gt.Tensor": mint.gt,
+        "ge.Tensor": mint.ge,
+        "lt.Scalar": mint.lt,
+        "le.Scalar": mint.le,
+        "gt.Scalar": mint.gt,
+        "ge.Scalar": mint.ge,
+    },
+    takes="?Bbhilfd",
+    numbers=True,
+)
+TABLE.functions({"div.Tensor": mint.div}, takes=COMPLEX, numbers=True)
+TABLE.functions(
+    {"logical_and": mint.logical_and, "logical_or": mint.logical_or, "logical_xor": mint.logical_xor},
+    takes=ANY,
+    numbers=True,
+)
+TABLE.functions({"maximum": mint.maximum, "minimum": mint.minimum}, takes="Bbhilfd", numbers=True)
+
+
+@kernel("mul.Tensor", takes=ANY, numbers=True)
+def mul(self: Any, other: Any) -> Any:
+    if self.dtype == mindspore.bool_:
+        return mint.logical_and(self, other)
+    return mint.mul(self, other)
+
+
+def scaled(tensor: Any, factor: Any) -> Any:
+    """``factor * tensor`` in the tensor's dtype."""
+    if factor.__class__ is not mindspore.Tensor and factor == 1:
+        return tensor
+    if tensor.dtype == mindspore.bool_:
+        return tensor if factor else mint.zeros_like(tensor)
+    return mint.mul(tensor, mindspore.Tensor(factor, tensor.dtype))
+
+
+def operand(number: Any, like: Any) -> Any:
+    """A number as a tensor of another's dtype; a tensor as it is."""
+    return number if isinstance(number, mindspore.Tensor) else mindspore.Tensor(number, like.dtype)
+
+
+@kernel("add.Tensor", takes=ANY)
+def add(self: Any, other: Any, alpha: Any) -> Any:
+    self, other = _operands(self, other)
+    if self.dtype == mindspore.bool_:
+        return mint.logical_or(self, scaled(other, alpha))
+    return mint.add(self, scaled(other, alpha))
+
+
+@kernel("sub.Tensor", takes=NUMERIC)
+def sub(self: Any, other: Any, alpha: Any) -> Any:
+    self, other = _operands(self, other)
+    return mint.sub(self, scaled(other, alpha))
+
+
+def _operands(self: Any, other: Any) -> tuple[Any, Any]:
+    if not isinstance(other, mindspore.Tensor):
+        return self, mindspore.Tensor(other, self.dtype)
+    return operand(self, other), other
+
+
+@kernel("pow.Tensor_Tensor", "pow.Scalar", takes=NUMERIC, numbers=True)
+def power(self: Any, exponent: Any) -> Any:
+    return mint.pow(self, exponent)
+
+
+@kernel("pow.Tensor_Scalar", takes=COMPLEX, numbers=True)
+def power_of_number(self: Any, exponent: Any) -> Any:
+    return mint.pow(self, exponent)
+
+
+@kernel("where.self", half="native")
+def where(condition: Any, self: Any, other: Any) -> Any:
+    return mint.where(condition, self, other)
+
+
+@kernel("masked_fill.Scalar", "masked_fill.Tensor", takes=ANY, numbers=True)
+def masked_fill(self: Any, mask: Any, value: Any) -> Any:
+    return mint.where(mask, value, self)
+
+
+# Reductions
+
+
+@kernel("sum.dim_IntList", takes=ANY)
+def sum_dims(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    return _summed(self, _axes(self, dim), keepdim)
+
+
+@kernel("sum", takes=ANY)
+def sum_all(self: Any, dtype: Any) -> Any:
+    return _summed(self, tuple(range(self.ndim)), False)
+
+
+def _summed(self: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
+    if not self.is_floating_point() and not self.is_complex():
+        self = _cast(self, mindspore.int64)
+    return mint.sum(self, axes, keepdim=keepdim) if axes else _copied(self)
+
+
+def _axes(self: Any, dim: Any) -> tuple[int, ...]:
+    if dim is None or dim.__class__ is not int and not len(dim):
+        return tuple(range(self.ndim))
+    if not self.ndim:
+        return ()
+    return tuple(d % self.ndim for d in ((dim,) if dim.__class__ is int else dim))
+
+
+# Products
+
+
+@kernel("mm", "bmm", takes="ilfdFD")
+def product(self: Any, other: Any) -> Any:
+    if 0 in self.shape:  # MindSpore's result is uninitialized
+        return mint.zeros((*self.shape[:-1], other.shape[-1]), dtype=self.dtype)
+    return mint.matmul(self, other)
+
+
+# Joins
+
+
+@kernel("cat", half="native")
+def cat(tensors: Any, dim: int) -> Any:
+    kept = [t for t in tensors if tuple(t.shape) != (0,)]
+    if len(kept) < 2:
+        return _copied((kept or tensors)[0].contiguous())
+    return mint.cat(kept, dim)
