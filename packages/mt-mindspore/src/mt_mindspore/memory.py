@@ -3,11 +3,12 @@
 What MindSpore 2.10 does on its CPU target, and what is done about it here:
 
 - In-place operators, on whole tensors too, return a new tensor and leave their argument; none is called.
-- ``InplaceCopy`` into a view writes nothing, without an error. It is used for whole storages; views are written by
-  slice assignment, except on Ascend, where ``InplaceCopy`` takes strides.
+- ``InplaceCopy`` into a view writes nothing, without an error. It is used from whole storages to whole storages; views
+  are written by slice assignment, except on Ascend, where ``InplaceCopy`` takes strides.
 - Slice assignment takes neither 0-dim views nor bfloat16, and fails where source and target overlap: a 0-dim view is
   written as one of a single element, bfloat16 as int16, and an overlapping source is copied before.
-- A view in another dtype of a 0-dim storage crashes the process: it is made from a flat view of it.
+- A view in another dtype of memory that was allocated for a 0-dim tensor ends the process, by way of flat views too:
+  no storage is. 0-dim tensors that MindSpore makes are copied to storages of one element.
 - Host memory is shared, not copied, by ``Tensor.from_numpy``: what the caller may change is copied before.
 """
 
@@ -64,7 +65,10 @@ class Memory:
     def empty(self, shape: Ints, d: numpy.dtype, strides: Ints | None) -> MindSporeArray:
         """Uninitialized elements; `strides` in elements, None for row-major."""
         theirs = self._dtypes.to_mindspore(d)
-        if strides is None or not shape:
+        if not shape:
+            base = self._empty((1,), dtype=theirs)
+            return MindSporeArray(self._strided(base, (), (), 0), base, (), (), 0, d)
+        if strides is None:
             refuse_size(shape, d.itemsize)
             made = self._empty(shape, dtype=theirs)
             return MindSporeArray(made, made, shape, contiguous_strides(shape, d.itemsize), 0, d)
@@ -80,6 +84,9 @@ class Memory:
             tensor = self._copied(tensor.contiguous())
         shape = tuple(tensor.shape)
         d = self._dtypes.of_tensor(tensor)
+        if not shape:
+            base = self._copied(tensor.reshape((1,)))
+            return MindSporeArray(self._strided(base, (), (), 0), base, (), (), 0, d)
         return MindSporeArray(tensor, tensor, shape, contiguous_strides(shape, d.itemsize), 0, d)
 
     def shared(self, tensor: Any) -> MindSporeArray:
@@ -141,6 +148,8 @@ class Memory:
         if not source.is_contiguous():
             source = source.contiguous()
         if self._is_whole(target):
+            if source.untyped_storage().nbytes() != source.nbytes:  # it would be taken for its whole storage
+                source = self._copied(source)
             self._inplace_copy(target.base, source.reshape(target.base.shape), False)
             return
         if source.untyped_storage().data_ptr() == target.base.data_ptr():
@@ -188,6 +197,9 @@ class Memory:
             tensor = self._strided(flat, array.shape, strides, 0) if array.size else self._nothing(array.shape, array.dtype)
             in_bytes = contiguous_strides(array.shape, 2)
             return MindSporeArray(tensor, flat, tuple(array.shape), in_bytes, 0, array.dtype)
+        if not array.shape:
+            base = self._from_numpy(numpy.array(array.reshape(1)))
+            return MindSporeArray(self._strided(base, (), (), 0), base, (), (), 0, array.dtype)
         made = self._from_numpy(numpy.array(array, order="C", copy=True))
         return MindSporeArray(
             made, made, tuple(array.shape), contiguous_strides(array.shape, array.itemsize), 0, array.dtype

@@ -10,9 +10,13 @@ from mt_core.dispatch.registry import register_kernel
 
 from .array import MindSporeArray
 
-__all__ = ["Entry", "Table", "enter", "tables_of"]
+__all__ = ["Entry", "Refused", "Table", "enter", "tables_of"]
 
 Callee = Callable[..., Any]
+
+
+class Refused(Exception):
+    """Carries what an operator raises for its elements, past what translates MindSpore's own errors."""
 
 
 class Entry:
@@ -65,7 +69,7 @@ class Table(dict[str, Entry]):
 
 def tables_of(target: str) -> list[Table]:
     """The tables of a device target; what a later one has stands before what an earlier one has."""
-    names = ("common", "cpu" if target == "CPU" else "ascend")
+    names = ("common", "windows", "cpu" if target == "CPU" else "ascend")
     return [importlib.import_module(f"{__package__}.kernels.{name}").TABLE for name in names]
 
 
@@ -84,9 +88,13 @@ def _over_arrays(backend: Any, name: str, entry: Entry) -> Callee:
     number = backend.memory.number
     target = backend.target
 
+    # Some kernels of the CPU target misread strides, without an error; those of Ascend take them.
+    row_major = target == "CPU"
+
     def open_one(value: Any) -> Any:
         if value.__class__ is MindSporeArray:
-            return value.tensor if value.tensor is not None else opened(value)
+            tensor = value.tensor if value.tensor is not None else opened(value)
+            return tensor if not row_major or tensor.is_contiguous() else tensor.contiguous()
         if value.__class__ is list or value.__class__ is tuple:
             return value.__class__([open_one(item) for item in value])
         return value
@@ -102,6 +110,8 @@ def _over_arrays(backend: Any, name: str, entry: Entry) -> Callee:
         given = [open_one(a) for a in args]
         try:
             result = function(*given)
+        except Refused as refused:
+            raise refused.args[0] from None
         except (RuntimeError, TypeError, ValueError) as error:
             # What the operator may refuse has been refused before: MindSpore lacks a kernel for this.
             raise NotImplementedError(f"{name}: {_first_line(error)}") from error

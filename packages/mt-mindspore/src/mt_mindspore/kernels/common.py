@@ -7,7 +7,10 @@ from typing import Any
 import mindspore
 from mindspore import mint, ops
 
-from ..registry import Table
+from mt_core.checks.indexing import refuse_picked
+
+from ..dtypes import MINDSPORE_NAMES
+from ..registry import Refused, Table
 
 __all__ = ["TABLE"]
 
@@ -39,8 +42,6 @@ TABLE.functions(
         "tan": mint.tan,
         "sinh": mint.sinh,
         "cosh": mint.cosh,
-        "tanh": mint.tanh,
-        "atan": mint.atan,
         "reciprocal": mint.reciprocal,
         "sigmoid": mint.sigmoid,
     },
@@ -50,7 +51,6 @@ TABLE.functions({"erf": mint.erf, "erfc": mint.erfc, "erfinv": mint.erfinv}, tak
 TABLE.functions({"neg": mint.neg}, takes=NUMERIC)
 TABLE.functions({"abs": mint.abs}, takes="?Bbhilfd")
 TABLE.functions({"logical_not": mint.logical_not}, takes=ANY)
-TABLE.functions({"isnan": mint.isnan} if hasattr(mint, "isnan") else {}, takes=FLOATS)
 
 
 @kernel("floor", "ceil", "trunc", "round", takes="Bbhil")
@@ -104,7 +104,6 @@ TABLE.functions(
     takes=ANY,
     numbers=True,
 )
-TABLE.functions({"maximum": mint.maximum, "minimum": mint.minimum}, takes="Bbhilfd", numbers=True)
 
 
 @kernel("mul.Tensor", takes=ANY, numbers=True)
@@ -119,7 +118,7 @@ def scaled(tensor: Any, factor: Any) -> Any:
     if factor.__class__ is not mindspore.Tensor and factor == 1:
         return tensor
     if tensor.dtype == mindspore.bool_:
-        return tensor if factor else mint.zeros_like(tensor)
+        return tensor if factor else mint.logical_and(tensor, mindspore.Tensor(False))
     return mint.mul(tensor, mindspore.Tensor(factor, tensor.dtype))
 
 
@@ -160,7 +159,7 @@ def power_of_number(self: Any, exponent: Any) -> Any:
 
 @kernel("where.self", half="native")
 def where(condition: Any, self: Any, other: Any) -> Any:
-    return mint.where(condition, self, other)
+    return moved(lambda left, right: mint.where(condition, left, right), self, other)
 
 
 @kernel("masked_fill.Scalar", "masked_fill.Tensor", takes=ANY, numbers=True)
@@ -173,17 +172,31 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Any:
 
 @kernel("sum.dim_IntList", takes=ANY)
 def sum_dims(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    return _summed(self, _axes(self, dim), keepdim)
+    return _summed(self, _axes(self, dim), keepdim, dtype)
 
 
 @kernel("sum", takes=ANY)
 def sum_all(self: Any, dtype: Any) -> Any:
-    return _summed(self, tuple(range(self.ndim)), False)
+    return _summed(self, tuple(range(self.ndim)), False, dtype)
 
 
-def _summed(self: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
-    if not self.is_floating_point() and not self.is_complex():
-        self = _cast(self, mindspore.int64)
+def theirs(dtype: Any) -> Any:
+    """MindSpore's dtype for the core's; half types are float32 here, for results are rounded once."""
+    return getattr(mindspore, MINDSPORE_NAMES[str(dtype.compute).partition(".")[2]])
+
+
+def _wide(self: Any, dtype: Any) -> Any:
+    """The numbers to be added up: of the dtype that is asked for, integers in 64 bits."""
+    if dtype is not None:
+        return _cast(self, theirs(dtype)) if self.dtype != theirs(dtype) else self
+    return self if self.is_floating_point() or self.is_complex() else _cast(self, mindspore.int64)
+
+
+def _summed(self: Any, axes: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
+    self = _wide(self, dtype)
+    if not self.size:  # MindSpore's sum of nothing is uninitialized
+        shape = [1 if i in axes else n for i, n in enumerate(self.shape) if keepdim or i not in axes]
+        return mint.zeros(tuple(shape), dtype=self.dtype)
     return mint.sum(self, axes, keepdim=keepdim) if axes else _copied(self)
 
 
@@ -205,12 +218,60 @@ def product(self: Any, other: Any) -> Any:
     return mint.matmul(self, other)
 
 
+@kernel("baddbmm", "addmm", takes="ilfdFD")
+def add_product(self: Any, left: Any, right: Any, beta: Any, alpha: Any) -> Any:
+    made = scaled(product(left, right), alpha)
+    return made if beta == 0 else mint.add(made, scaled(self, beta))
+
+
 # Joins
 
 
 @kernel("cat", half="native")
 def cat(tensors: Any, dim: int) -> Any:
-    kept = [t for t in tensors if tuple(t.shape) != (0,)]
-    if len(kept) < 2:
-        return _copied((kept or tensors)[0].contiguous())
-    return mint.cat(kept, dim)
+    kept = [t for t in tensors if tuple(t.shape) != (0,)] or tensors[:1]
+    if len(kept) == 1:
+        return _copied(kept[0].contiguous())
+    return moved(lambda *parts: mint.cat(parts, dim), *kept)
+
+
+#: Types that MindSpore moves no elements of -> what carries their bits.
+_CARRIERS = {
+    mindspore.bfloat16: mindspore.int16,
+    mindspore.uint16: mindspore.int16,
+    mindspore.uint32: mindspore.int32,
+    mindspore.uint64: mindspore.int64,
+}
+
+
+def moved(function: Any, *tensors: Any) -> Any:
+    """A function that only moves elements, on tensors of one dtype; by their bits where MindSpore has no kernel."""
+    carrier = _CARRIERS.get(tensors[0].dtype)
+    if carrier is None or not tensors[0].ndim:
+        return function(*tensors)
+    return function(*[t.contiguous().view(carrier) for t in tensors]).view(tensors[0].dtype)
+
+
+@kernel("gather", half="native")
+def gather(self: Any, dim: int, index: Any, sparse_grad: bool) -> Any:
+    if not index.size:
+        return mint.empty(tuple(index.shape), dtype=self.dtype)
+    shape = tuple(index.shape)
+    self, index = at_least_1d(self), at_least_1d(index)
+    bounded(index, self.shape[dim], lambda wrong: refuse_picked(wrong, dim % self.ndim, self.shape[dim]))
+    return moved(lambda t: mint.gather(t, dim, index), self).reshape(shape)
+
+
+def at_least_1d(tensor: Any) -> Any:
+    return tensor if tensor.ndim else tensor.reshape((1,))
+
+
+def bounded(index: Any, size: int, refuse: Any, least: int = 0) -> None:
+    """Refuse indices outside of least .. size - 1, by the first that is."""
+    if not index.size or int(mint.min(index)) >= least and int(mint.max(index)) < size:
+        return
+    flat = index.reshape((-1,)).tolist()
+    try:
+        refuse(next(i for i in flat if not least <= i < size))
+    except (IndexError, RuntimeError) as error:
+        raise Refused(error) from None

@@ -1,0 +1,158 @@
+"""Take the exam of device ``npu`` on MindSpore's CPU target: ``python take_exam.py [--operators REGEX] [--part 1/5]``.
+
+MindSpore can end the process that it runs in. So a child takes the checks and writes down each before it begins, and
+where it dies, the check that it was at has failed, and another child goes on behind it. With ``--gaps`` the
+failures are written down as known gaps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+GAPS = HERE / "gaps.toml"
+#: Seconds after which one check is given up.
+LIMIT = 60
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--operators", default="", help="a regular expression")
+    parser.add_argument("--checks", default="", help="a regular expression")
+    parser.add_argument("--part", default="1/1", help="which part of how many: 3/8")
+    parser.add_argument("--seconds", type=float, default=1e9, help="fail when it takes longer")
+    parser.add_argument("--gaps", action="store_true", help="write what failed into gaps.toml")
+    parser.add_argument("--no-gaps", action="store_true", help="as if none were known")
+    parser.add_argument("--from", dest="begin", type=int, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def checks_of(options: argparse.Namespace) -> list[tuple[str, str, Any]]:
+    """(check, operator, its function) of all that is asked."""
+    from mt_core.testing import BackendExam, read_gaps
+    from mt_core.testing.exam import APPLIES
+
+    gaps = {} if options.no_gaps or options.gaps else read_gaps(GAPS)
+    exam = type("Exam", (BackendExam,), {"device_type": "npu", "gaps": gaps})()
+    part, parts = map(int, options.part.split("/"))
+    every = [
+        (check.removeprefix("test_"), operator, getattr(exam, check))
+        for check in APPLIES
+        for operator in exam.operators(check)
+        if re.search(options.operators, operator) and re.search(options.checks, check)
+    ]
+    return every[part - 1 :: parts]
+
+
+class GivenUp(Exception):
+    """A check took too long."""
+
+
+def give_up(*args: Any) -> None:
+    raise GivenUp(f"took more than {LIMIT} s")
+
+
+def take(options: argparse.Namespace) -> None:
+    """The child: each check's place and name, then its failure, as lines of JSON."""
+    signal.signal(signal.SIGALRM, give_up)
+    for place, (check, operator, run) in enumerate(checks_of(options)):
+        if place < options.begin:
+            continue
+        print(json.dumps([place, check, operator]), flush=True)
+        signal.alarm(LIMIT)
+        try:
+            run(operator)
+            said = ""
+        except Exception as error:  # noqa: BLE001 - whatever a backend raises is what the report is for
+            said = " ".join(f"{type(error).__name__}: {error}".split())[:600]
+        finally:
+            signal.alarm(0)
+        print(json.dumps(said), flush=True)
+
+
+def outcomes() -> Iterator[tuple[str, str, str]]:
+    """(check, operator, what was said) of all checks, by as many children as it takes."""
+    begin = 0
+    while True:
+        command = [sys.executable, __file__, *sys.argv[1:], "--from", str(begin)]
+        environment = os.environ | {"MT_ASCEND_TARGET": "CPU", "GLOG_v": "4", "OMP_NUM_THREADS": "1"}
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        at: list[Any] = []
+        assert child.stdout is not None
+        for line in child.stdout:
+            if not line.startswith(("[", '"')):
+                continue  # MindSpore's own words
+            told = json.loads(line)
+            if isinstance(told, list):
+                at = told
+            else:
+                yield at[1], at[2], told
+                begin, at = at[0] + 1, []
+        ended = child.wait()
+        if not ended and not at:
+            return
+        if not at:
+            raise SystemExit(f"the exam ended with {ended} between two checks")
+        yield at[1], at[2], f"the process ended with {ended}"
+        begin = at[0] + 1
+
+
+#: What MindSpore says -> the reason of a gap, where many operators share it.
+REASONS = (
+    ("ended with -11", "MindSpore ends the process"),
+    ("ended with", "MindSpore ends the process"),
+    ("took more than", "takes more than a minute on MindSpore's CPU target"),
+    ("could not find kernel", "MindSpore has no kernel on its CPU target"),
+    ("Could not run", "MindSpore has no kernel on its CPU target"),
+    ("no sample of", "MindSpore has no kernel on its CPU target for any sample's dtype"),
+)
+
+
+def reason_of(said: str) -> str:
+    """A gap's reason."""
+    found = next((reason for words, reason in REASONS if words in said), "")
+    return found or said.replace("\\", " ").replace('"', "'")[:140]
+
+
+def write_gaps(failures: list[tuple[str, str, str]]) -> None:
+    by_check: dict[str, list[tuple[str, str]]] = collections.defaultdict(list)
+    for check, operator, said in failures:
+        by_check[check].append((operator, reason_of(said)))
+    lines = ["# What device npu does not do on MindSpore's CPU target; written by take_exam.py --gaps."]
+    for check, found in sorted(by_check.items()):
+        lines += ["", f"[{check}]", *(f'"{operator}" = "{reason}"' for operator, reason in sorted(set(found)))]
+    GAPS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    options = parsed()
+    if options.begin is not None:
+        take(options)
+        return 0
+    start, taken, failures = time.monotonic(), collections.Counter[str](), []
+    for check, operator, said in outcomes():
+        taken[check] += 1
+        if said:
+            failures.append((check, operator, said))
+            print(check, operator, said, sep=" | ", flush=True)
+    seconds = time.monotonic() - start
+    print(json.dumps(taken), f"{len(failures)} failed, {seconds:.0f} s")
+    if options.gaps:
+        write_gaps(failures)
+        return 0
+    return bool(failures) or seconds > options.seconds
+
+
+if __name__ == "__main__":
+    sys.exit(main())
