@@ -21,8 +21,11 @@ class Converter:
         self._dtypes = dtypes
 
     def convert(self, tensor: Any, source: numpy.dtype, target: numpy.dtype) -> Any:
-        """A tensor of another dtype: of complex numbers the real part, of floating point by way of int64 what is
-        smaller, and true where an element is not zero."""
+        """A tensor of another dtype.
+
+        Of complex numbers the real part; floating point goes to small integers by way of int64; true is what is not
+        zero.
+        """
         theirs = self._dtypes.to_mindspore(target)
         if target.kind == "b":
             return self._nonzero(tensor, source)

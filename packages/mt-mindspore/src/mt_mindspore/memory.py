@@ -103,7 +103,9 @@ class Memory:
     def view(self, array: MindSporeArray, shape: Ints, strides: Ints, offset: int, d: numpy.dtype) -> MindSporeArray:
         """Another window of an array's storage; strides and offset in elements of the dtype."""
         size = d.itemsize
-        typed = array.base if array.dtype is d and self._dtypes.of_tensor(array.base) is d else self.retyped(array.base, d)
+        typed = (
+            array.base if array.dtype is d and self._dtypes.of_tensor(array.base) is d else self.retyped(array.base, d)
+        )
         made = self._strided(typed, shape, strides, offset) if 0 not in shape else self._nothing(shape, d)
         return MindSporeArray(made, array.base, shape, tuple(s * size for s in strides), offset * size, d)
 
@@ -194,7 +196,9 @@ class Memory:
             made = self._from_numpy(numpy.array(array.view(_SHORT).reshape(-1), order="C"))
             flat = made.view(theirs) if array.size else self._nothing((0,), array.dtype)
             strides = contiguous_strides(array.shape, 1)
-            tensor = self._strided(flat, array.shape, strides, 0) if array.size else self._nothing(array.shape, array.dtype)
+            tensor = (
+                self._strided(flat, array.shape, strides, 0) if array.size else self._nothing(array.shape, array.dtype)
+            )
             in_bytes = contiguous_strides(array.shape, 2)
             return MindSporeArray(tensor, flat, tuple(array.shape), in_bytes, 0, array.dtype)
         if not array.shape:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import mindspore
@@ -81,19 +82,13 @@ def exp2(self: Any) -> Any:
 
 # Elementwise, of several operands
 
-TABLE.functions(
-    {"eq.Tensor": mint.eq, "ne.Tensor": mint.ne, "eq.Scalar": mint.eq, "ne.Scalar": mint.ne}, takes=ANY, numbers=True
-)
+TABLE.functions({"eq.Tensor": mint.eq, "ne.Tensor": mint.ne}, takes=ANY, numbers=True)
 TABLE.functions(
     {
         "lt.Tensor": mint.lt,
         "le.Tensor": mint.le,
         "gt.Tensor": mint.gt,
         "ge.Tensor": mint.ge,
-        "lt.Scalar": mint.lt,
-        "le.Scalar": mint.le,
-        "gt.Scalar": mint.gt,
-        "ge.Scalar": mint.ge,
     },
     takes="?Bbhilfd",
     numbers=True,
@@ -206,6 +201,19 @@ def _axes(self: Any, dim: Any) -> tuple[int, ...]:
     if not self.ndim:
         return ()
     return tuple(d % self.ndim for d in ((dim,) if dim.__class__ is int else dim))
+
+
+def found(find: Any, self: Any, dim: int, keepdim: bool) -> Any:
+    """(the greatest or least, its place) by `mint.max` or `mint.min`."""
+    if not self.ndim:
+        return _copied(self), mint.zeros((), dtype=mindspore.int64)
+    values, places = find(self, dim, keepdim)
+    if not self.is_floating_point():
+        return values, places
+    # The first NaN is both the greatest and the least; MindSpore passes over it.
+    is_nan, place_of_nan = mint.max(_cast(ops.isnan(self), mindspore.int32), dim, keepdim)
+    unknown = mint.gt(is_nan, 0)
+    return mint.where(unknown, operand(math.nan, self), values), mint.where(unknown, place_of_nan, places)
 
 
 # Products

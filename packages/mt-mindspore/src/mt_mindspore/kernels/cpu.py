@@ -8,7 +8,7 @@ from typing import Any
 import mindspore
 from mindspore import mint, ops
 
-from mt_core.checks.indexing import refuse_selected
+from mt_core.checks.indexing import refuse_flat, refuse_picked, refuse_selected
 
 from ..registry import Table
 from .common import (
@@ -18,8 +18,10 @@ from .common import (
     _axes,
     _cast,
     _copied,
+    _wide,
     at_least_1d,
     bounded,
+    found,
     moved,
     operand,
 )
@@ -363,45 +365,29 @@ def argmin(self: Any, dim: Any, keepdim: bool) -> Any:
 
 def _arg(find: Any, self: Any, dim: Any, keepdim: bool) -> Any:
     if dim is None or not self.ndim:
-        found = _found(find, self.reshape((-1,)), 0, False)[1]
-        return found.reshape((1,) * self.ndim) if keepdim else found
-    return _found(find, self, dim, keepdim)[1]
+        place = found(find, self.reshape((-1,)), 0, False)[1]
+        return place.reshape((1,) * self.ndim) if keepdim else place
+    return found(find, self, dim, keepdim)[1]
 
 
 @kernel("max.dim", takes="ilfd")
 def max_dim(self: Any, dim: int, keepdim: bool) -> Any:
-    return _found(mint.max, self, dim, keepdim)
+    return found(mint.max, self, dim, keepdim)
 
 
 @kernel("min.dim", takes="ilfd")
 def min_dim(self: Any, dim: int, keepdim: bool) -> Any:
-    return _found(mint.min, self, dim, keepdim)
-
-
-def _found(find: Any, self: Any, dim: int, keepdim: bool) -> Any:
-    if not self.ndim:
-        return _copied(self), mint.zeros((), dtype=mindspore.int64)
-    values, places = find(self, dim, keepdim)
-    if not self.is_floating_point():
-        return values, places
-    # The first NaN is both the greatest and the least; MindSpore passes over it.
-    is_nan, place_of_nan = mint.max(_cast(ops.isnan(self), mindspore.int32), dim, keepdim)
-    unknown = mint.gt(is_nan, 0)
-    return mint.where(unknown, operand(math.nan, self), values), mint.where(unknown, place_of_nan, places)
+    return found(mint.min, self, dim, keepdim)
 
 
 @kernel("cumsum", takes="?BbhilfdFD")
 def cumsum(self: Any, dim: int, dtype: Any) -> Any:
-    from .common import _wide
-
     self = _wide(self, dtype)
     return ops.cumsum(self, dim) if self.ndim else _copied(self)
 
 
 @kernel("cumprod", takes="ilfdFD")
 def cumprod(self: Any, dim: int, dtype: Any) -> Any:
-    from .common import _wide
-
     self = _wide(self, dtype)
     return ops.cumprod(self, dim) if self.ndim else _copied(self)
 
@@ -504,8 +490,6 @@ def scatter(self: Any, dim: int, index: Any, src: Any) -> Any:
 
 
 def _scattered(self: Any, dim: int, index: Any, src: Any, reduction: str) -> Any:
-    from mt_core.checks.indexing import refuse_picked
-
     if not index.size:
         return _copied(self.contiguous())
     shape = tuple(self.shape)
@@ -593,8 +577,6 @@ def topk(self: Any, k: int, dim: int, largest: bool, ordered: bool) -> Any:
 
 @kernel("take", half="native")
 def take(self: Any, index: Any) -> Any:
-    from mt_core.checks.indexing import refuse_flat
-
     count = self.size
     if not index.size:
         return mint.empty(tuple(index.shape), dtype=self.dtype)

@@ -12,7 +12,7 @@ from mindspore import mint, ops
 from mt_core.windows import pooled_size, windows_of
 
 from ..registry import Table
-from .common import _copied, operand
+from .common import _copied, found, operand
 
 __all__ = ["TABLE"]
 
@@ -72,7 +72,8 @@ def correlate(x: Any, w: Any, stride: Ints, dilation: Ints, groups: int) -> Any:
     n, channels = x.shape[:2]
     kernel_size, spatial, outputs = tuple(w.shape[2:]), w.ndim - 2, w.shape[0]
     sizes = [
-        (size - d * (k - 1) - 1) // s + 1 for size, k, s, d in zip(x.shape[2:], kernel_size, stride, dilation, strict=True)
+        (size - d * (k - 1) - 1) // s + 1
+        for size, k, s, d in zip(x.shape[2:], kernel_size, stride, dilation, strict=True)
     ]
     if not n or not channels or not outputs or 0 in sizes:
         return mint.zeros((n, outputs if channels else 0, *sizes), dtype=x.dtype)
@@ -103,7 +104,10 @@ def spaced(x: Any, dim: int, step: int, extra: int) -> Any:
 def adjoint(
     x: Any, w: Any, stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints, groups: int
 ) -> Any:  # fmt: skip
-    """Transposed convolution: correlation of the spaced input with the flipped weights, inputs and outputs exchanged."""
+    """Transposed convolution.
+
+    Correlation of the spaced input with the flipped weights, inputs and outputs exchanged.
+    """
     spatial = w.ndim - 2
     for i in range(spatial):
         border = dilation[i] * (w.shape[2 + i] - 1) - padding[i]
@@ -268,14 +272,10 @@ def _average(spatial: int) -> None:
 
 
 def _maximum(spatial: int) -> None:
-    from .cpu import max_dim as greatest
-
     @kernel(f"max_pool{spatial}d_with_indices", takes="fd")
-    def max_pool(
-        self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
-    ) -> Any:
+    def max_pool(self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Any:
         place = Geometry(self, spatial, ceil_mode, kernel_size, stride, padding, dilation)
-        values, chosen = greatest(place.windows(self, float("-inf")), -1, False)
+        values, chosen = found(mint.max, place.windows(self, float("-inf")), -1, False)
         index = None
         within = place.kernel_size
         for i in range(spatial):

@@ -1,0 +1,254 @@
+"""Programs on device ``npu``, each for a process of its own: ``python npu_program.py NAME``; they assert what they show.
+
+MindSpore's device target belongs to a whole process, and MindSpore can end it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Callable
+from typing import Any
+
+os.environ.setdefault("MT_ASCEND_TARGET", "CPU")
+os.environ.setdefault("GLOG_v", "4")
+
+import mindtorch as torch
+
+PROGRAMS: dict[str, Callable[[], None]] = {}
+
+
+def program(function: Callable[[], None]) -> Callable[[], None]:
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def same(got: Any, wanted: Any, tolerance: float = 1e-5) -> None:
+    assert got.device.type == "npu"
+    host = got.cpu()
+    assert host.shape == wanted.shape and host.dtype == wanted.dtype and got.stride() == wanted.stride()
+    if wanted.dtype.is_floating_point or wanted.dtype.is_complex:
+        assert torch.allclose(host, wanted, rtol=tolerance, atol=tolerance, equal_nan=True), (host, wanted)
+    else:
+        assert torch.equal(host, wanted), (host, wanted)
+
+
+def chain(make: Callable[[], Any], seed: int) -> Any:
+    """A tensor after random views, writes through views and calculations with them."""
+    choose = random.Random(seed)
+    base = make()
+    view = base
+    for _ in range(12):
+        step = choose.randrange(9)
+        if step == 0 and view.dim() > 1:
+            view = view.transpose(choose.randrange(view.dim()), choose.randrange(view.dim()))
+        elif step == 1 and view.dim() and view.shape[0] > 1:
+            view = view[choose.randrange(view.shape[0] - 1) :]
+        elif step == 2 and view.dim() and view.shape[-1] > 1:
+            view = view[..., choose.randrange(2) :: 2]
+        elif step == 3 and view.dim() > 1:
+            view = view.select(choose.randrange(view.dim()), 0)
+        elif step == 4:
+            view.add_(choose.randrange(5))
+        elif step == 5:
+            view.fill_(choose.randrange(5))
+        elif step == 6:
+            view.mul_(view + 1)
+        elif step == 7:
+            view.copy_((view * 2).flip(0) if view.dim() else view * 2)
+        else:
+            view = view.unsqueeze(choose.randrange(view.dim() + 1))
+    return base, view + view.sum()
+
+
+@program
+def views_and_writes() -> None:
+    """In every dtype, what is written through views lies in the base, as on the CPU."""
+    for dtype in (torch.float32, torch.float64, torch.int64, torch.int32, torch.bfloat16, torch.complex64):
+        for seed in range(15):
+            start = (torch.arange(24) % 7).reshape(2, 3, 4).to(dtype)
+            ours, theirs = chain(lambda s=start: s.to("npu"), seed), chain(start.clone, seed)
+            for got, wanted in zip(ours, theirs, strict=True):
+                same(got, wanted, 2e-2 if dtype is torch.bfloat16 else 1e-5)
+
+
+@program
+def copies() -> None:
+    """`copy_` writes into whole storages, views, 0-dim views, expanded targets and overlapping ones, in every dtype."""
+    names = "bool uint8 int8 int16 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128"
+    for dtype in [getattr(torch, name) for name in names.split()]:
+        host = torch.zeros(4, 6, dtype=dtype)
+        device = host.to("npu")
+        values = torch.arange(24).reshape(4, 6).remainder(5).to(dtype)
+        for t, v in ((host, values), (device, values.to("npu"))):
+            t[1:3, ::2].copy_(v[1:3, 1::2])
+            t[0, 0].copy_(v[0, 3])
+            t.t()[5].copy_(v[:, 2])
+            t[3:].copy_(v[0])
+        assert torch.equal(device.cpu().view(torch.uint8), host.view(torch.uint8)), dtype
+        device.copy_(values.to("npu"))
+        assert torch.equal(device.cpu().view(torch.uint8), values.view(torch.uint8)), dtype
+    ours, theirs = torch.arange(6.0).to("npu"), torch.arange(6.0)
+    for t in (ours, theirs):
+        t[1:].copy_(t[:-1].clone())
+    same(ours, theirs)
+
+
+@program
+def traps() -> None:
+    """What MindSpore does silently wrong on its CPU target."""
+    x = torch.arange(4.0).to("npu")
+    y = x
+    y += 1
+    assert x.cpu().tolist() == [1, 2, 3, 4]  # in-place operators that return a new tensor
+    x[1:3].copy_(torch.zeros(2).to("npu"))
+    assert x.cpu().tolist() == [1, 0, 0, 4]  # copies to views that write nothing
+    scalar = torch.tensor(1.5).to("npu")
+    assert scalar.view(torch.int32).item() == torch.tensor(1.5).view(torch.int32).item()  # dtype views end the process
+    assert x.sum().view(torch.int32).item() == torch.tensor(5.0).view(torch.int32).item()
+    assert torch.view_as_real(torch.tensor(1 + 2j).to("npu")).cpu().tolist() == [1, 2]
+    product = torch.ones(2, 0).to("npu") @ torch.ones(0, 3).to("npu")
+    assert not product.cpu().any()  # products over nothing are uninitialized
+    assert torch.ones(0, 3).to("npu").sum().item() == 0
+    host = torch.ones(3)
+    device = host.to("npu")
+    host.fill_(7)
+    assert device.cpu().tolist() == [1, 1, 1]  # host memory is shared
+    read = device.cpu()
+    device.fill_(3)
+    assert read.tolist() == [1, 1, 1]
+    half = torch.tensor([1.5, -2.0], dtype=torch.bfloat16)  # a dtype of its own
+    assert half.to("npu").cpu().view(torch.int16).tolist() == half.view(torch.int16).tolist()
+    tall = torch.arange(24.0).reshape(4, 6)
+    same(tall.to("npu")[:, 1::2].tanh(), tall[:, 1::2].tanh())  # kernels that misread strides
+    same(torch.linspace(-9, 9, 1001).to("npu").tanh(), torch.linspace(-9, 9, 1001).tanh())  # errs by 1e-4
+    same(torch.tensor([1.0, float("nan")]).to("npu").amax(), torch.tensor(float("nan")))
+    third = torch.tensor([1.0], dtype=torch.float64)
+    same(third.to("npu") * (1 / 3), third * (1 / 3), 1e-15)  # numbers beside float64 are of single precision
+    tensor = torch.tensor([[1.0, 2.0]]).to("npu")
+    try:
+        tensor.gather(1, torch.tensor([[5]]).to("npu"))
+    except RuntimeError as error:
+        assert "out of bounds" in str(error)
+    else:
+        raise AssertionError("an index out of bounds is not refused")
+    try:
+        torch.zeros(2, dtype=torch.float8_e4m3fn).to("npu")
+    except NotImplementedError as error:
+        assert "float8_e4m3fn" in str(error)
+    else:
+        raise AssertionError("a dtype that MindSpore lacks is not refused")
+
+
+@program
+def results_are_fresh() -> None:
+    """No kernel gives back memory of its arguments."""
+    from mt_core.dispatch.registry import find_overload
+    from mt_core.testing.arguments import Arguments, samples_on, tensors_in
+    from mt_mindspore.registry import tables_of
+
+    names = sorted({name for table in tables_of("CPU") for name in table})
+    tried = 0
+    for name in names:
+        overload = find_overload(name)
+        for sample in samples_on(overload, "npu"):
+            bound = Arguments(overload, sample).bound
+            with torch.no_grad():
+                try:
+                    results = tensors_in(overload.call(*bound))
+                except (NotImplementedError, RuntimeError, IndexError, TypeError, ValueError):
+                    continue
+            given = {t.untyped_storage().data_ptr() for t in tensors_in(bound) if t.numel()}
+            for result in results:
+                tried += 1
+                assert not result.numel() or result.untyped_storage().data_ptr() not in given, f"{name}{sample}"
+    assert tried > 500, tried
+
+
+class Tiny(torch.nn.Module):
+    """A BERT with two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        nn = torch.nn
+        self.words, self.places = nn.Embedding(50, 32), nn.Embedding(12, 32)
+        self.norm = nn.LayerNorm(32)
+        layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, activation="gelu", batch_first=True)
+        self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Linear(32, 50)
+
+    def forward(self, tokens: Any) -> Any:
+        places = torch.arange(tokens.shape[1], device=tokens.device)
+        return self.head(self.layers(self.norm(self.words(tokens) + self.places(places))))
+
+
+def losses(device: str, make: Callable[[], Any], inputs: Any, targets: Any, steps: int = 4) -> list[float]:
+    torch.manual_seed(0)
+    model = make().to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    found = []
+    for _ in range(steps):
+        out = model(inputs.to(device))
+        loss = torch.nn.functional.cross_entropy(out.reshape(-1, out.shape[-1]), targets.to(device).reshape(-1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        found.append(loss.item())
+    return found
+
+
+def trains_alike(make: Callable[[], Any], inputs: Any, targets: Any) -> None:
+    ours, theirs = losses("npu", make, inputs, targets), losses("cpu", make, inputs, targets)
+    print(ours, theirs)
+    assert all(abs(a - b) < 1e-4 for a, b in zip(ours, theirs, strict=True)), (ours, theirs)
+    assert ours[-1] < ours[0]
+
+
+@program
+def bert() -> None:
+    torch.manual_seed(1)
+    trains_alike(Tiny, torch.randint(0, 50, (3, 12)), torch.randint(0, 50, (3, 12)))
+
+
+class Residual(torch.nn.Module):
+    """A ResNet with one block."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        nn = torch.nn
+        self.stem = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2))
+        self.block = nn.Sequential(
+            nn.Conv2d(8, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3, padding=1)
+        )
+        self.head = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 5))
+
+    def forward(self, x: Any) -> Any:
+        x = self.stem(x)
+        return self.head(torch.relu(x + self.block(x)))
+
+
+@program
+def resnet() -> None:
+    torch.manual_seed(1)
+    trains_alike(Residual, torch.randn(4, 3, 8, 8), torch.randint(0, 5, (4,)))
+
+
+class Recurrent(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.cells, self.head = torch.nn.Embedding(20, 8), torch.nn.LSTM(8, 16), torch.nn.Linear(16, 20)
+
+    def forward(self, tokens: Any) -> Any:
+        return self.head(self.cells(self.words(tokens))[0])
+
+
+@program
+def lstm() -> None:
+    torch.manual_seed(1)
+    trains_alike(Recurrent, torch.randint(0, 20, (5, 3)), torch.randint(0, 20, (5, 3)))
+
+
+if __name__ == "__main__":
+    PROGRAMS[sys.argv[1]]()
+    print("done")
