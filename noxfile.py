@@ -37,6 +37,8 @@ NIGHTLY = (
     "exam",
     "exam_on_fake",
     "compiled",
+    "tests_npu",
+    "exam_npu",
     "parity",
     "fuzz",
     "files",
@@ -142,6 +144,29 @@ def compiled(session: nox.Session) -> None:
     session.run("python", "packages/mt-backend-gpu/tests/compile_all.py")
     operators = ("--operators", COMPILED) if not session.posargs else ()
     session.run("python", "packages/mt-backend-gpu/tests/take_exam.py", "--compiled", *operators, *session.posargs)
+
+
+NPU_TESTS = PACKAGES / "mt-backend-ascend" / "tests" / "npu"
+
+
+def _with_mindspore(session: nox.Session) -> None:
+    wanted = workspace((*BASE, "mt-mindspore", "mt-backend-ascend"))
+    prepare(session, ["mindspore==2.10.0", "numpy<2", *TEST_TOOLS, *wanted])
+
+
+@nox.session(python="3.11")
+def tests_npu(session: nox.Session) -> None:
+    """Device npu on MindSpore's CPU kernels: programs, and a fifth of its exam."""
+    _with_mindspore(session)
+    session.run("pytest", str(NPU_TESTS), "--timeout=600", *session.posargs)
+    session.run("python", str(NPU_TESTS / "take_exam.py"), "--part", "1/5")
+
+
+@nox.session(python="3.11")
+def exam_npu(session: nox.Session) -> None:
+    """Take the exam of device npu on MindSpore's CPU kernels: ./dev exam_npu [--operators REGEX] [--gaps]."""
+    _with_mindspore(session)
+    session.run("python", str(NPU_TESTS / "take_exam.py"), *session.posargs)
 
 
 @nox.session

@@ -172,12 +172,12 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     capsule = dlpack.request_capsule(ext_tensor) if hasattr(ext_tensor, "__dlpack__") else ext_tensor
     array, d, kind = dlpack.from_capsule(capsule)
     if kind != "cpu":
-        return _delivered(_tensor_on_device(array, d, kind), None, device, copy)
+        return _delivered(tensor_on_device(array, d, kind), None, device, copy)
     _check_layout(array)
     return _delivered(tensor_on(array, d), None, device, copy)
 
 
-def _tensor_on_device(array: Any, d: dtype, kind: str) -> Tensor:
+def tensor_on_device(array: Any, d: dtype, kind: str) -> Tensor:
     """A tensor on a backend's array that something else owns."""
     strides = tuple(step // d.itemsize for step in array.strides)
     key = backend_key(kind)

@@ -96,6 +96,7 @@ class Memory:
         offset = tensor.storage_offset() * d.itemsize
         count = tensor.untyped_storage().nbytes() // d.itemsize
         base = self._strided(tensor, (count,), (1,), 0)
+        base.of_one_number = count == 1
         return MindSporeArray(tensor, base, shape, in_bytes, offset, d)
 
     # Views
@@ -120,6 +121,11 @@ class Memory:
         flat = base if base.ndim == 1 else self._strided(base, (base.size,), (1,), 0)
         if self._dtypes.of_tensor(flat) is d:
             return flat
+        if getattr(base, "of_one_number", False):
+            raise NotImplementedError(
+                "a tensor on the memory of a single number of MindSpore's has no views of other dtypes: they would end "
+                "the process. from_mindspore(..., copy=True) makes one that has"
+            )
         count = base.nbytes // d.itemsize
         if count * d.itemsize != base.nbytes:
             flat = self._strided(flat, (count * d.itemsize // flat.itemsize,), (1,), 0)

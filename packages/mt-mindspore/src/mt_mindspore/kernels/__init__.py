@@ -1,1 +1,1 @@
-"""Tables of kernels: `common` to both device targets, and `cpu` and `ascend`, which stand before it."""
+"""Tables of kernels: `common` and `windows` for every device target, and `cpu`, which stands before them there."""

@@ -1,4 +1,4 @@
-"""Programs on device ``npu``, each for a process of its own: ``python npu_program.py NAME``; they assert what they show.
+"""Programs on device ``npu``, each for a process of its own: ``python npu_program.py NAME``. They assert.
 
 MindSpore's device target belongs to a whole process, and MindSpore can end it.
 """
@@ -247,6 +247,66 @@ class Recurrent(torch.nn.Module):
 def lstm() -> None:
     torch.manual_seed(1)
     trains_alike(Recurrent, torch.randint(0, 20, (5, 3)), torch.randint(0, 20, (5, 3)))
+
+
+@program
+def interchange() -> None:
+    """MindSpore's tensors and ours share memory both ways, outlive each other, and copy where they must."""
+    import gc
+    import warnings
+
+    import mindspore
+    from mt_mindspore import from_mindspore, set_interop_warning, to_mindspore
+
+    for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64):
+        for device in ("npu", "cpu"):
+            ours = (torch.arange(6).reshape(2, 3) % 2).to(dtype).to(device).requires_grad_(dtype is torch.float32)
+            theirs = to_mindspore(ours)
+            assert tuple(theirs.shape) == (2, 3)
+            with torch.no_grad():
+                ours[1, 2] = 0
+            back = from_mindspore(theirs)
+            assert back.device.type == "npu" and back.dtype is dtype and not back.requires_grad
+            assert torch.equal(back.cpu(), ours.detach().cpu()), (dtype, device)
+            back[0, 0] = 1
+            assert torch.equal(back.cpu(), ours.detach().cpu()), (dtype, device)
+            del ours, theirs
+            gc.collect()
+            assert back.cpu()[0, 0].item() == 1
+    parameter = mindspore.Parameter(mindspore.Tensor([[1.0, 2.0], [3.0, 4.0]]))
+    held = from_mindspore(parameter)
+    column = from_mindspore(parameter[:, 1]) if parameter[:, 1].storage_offset() else from_mindspore(parameter.T)
+    held.mul_(2)
+    assert parameter.asnumpy().tolist() == [[2, 4], [6, 8]]
+    assert column.stride() == (2,) or column.stride() == (1, 2)
+    del parameter
+    gc.collect()
+    assert held.cpu().tolist() == [[2, 4], [6, 8]]
+    number = mindspore.Tensor(3.0)
+    shared, copied = from_mindspore(number), from_mindspore(number, copy=True)
+    shared.add_(1)
+    assert float(number) == 4 and copied.item() == 3 and copied.view(torch.int32).item()
+    try:
+        shared.view(torch.int32)
+    except NotImplementedError as error:
+        assert "copy=True" in str(error)
+    else:
+        raise AssertionError("a dtype view on a single number of MindSpore's is not refused")
+    tall = torch.arange(6.0).reshape(2, 3)
+    for device in ("npu", "cpu"):
+        turned = tall.to(device).t()
+        set_interop_warning(True)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert to_mindspore(turned).asnumpy().tolist() == tall.t().tolist()
+        assert len(told) == 1 and "copies" in str(told[0].message)
+        set_interop_warning(False)
+    try:
+        to_mindspore(torch.zeros(2, device="meta"))
+    except NotImplementedError as error:
+        assert "meta" in str(error)
+    else:
+        raise AssertionError("a tensor without memory is handed over")
 
 
 if __name__ == "__main__":

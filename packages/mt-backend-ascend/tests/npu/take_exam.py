@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-GAPS = HERE / "gaps.toml"
+GAPS = HERE.parent / "gaps.toml"
 #: Seconds after which one check is given up.
 LIMIT = 60
 

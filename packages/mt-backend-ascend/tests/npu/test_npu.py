@@ -1,0 +1,30 @@
+"""Device ``npu`` on MindSpore's CPU target: programs, each in a process of its own, which MindSpore may end."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).with_name("npu_program.py")
+NAMES = re.findall(r"^@program\ndef (\w+)", PROGRAM.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_mindspore_is_here() -> None:
+    """Without it this whole folder would show nothing."""
+    import mindspore
+
+    assert mindspore.__version__.startswith("2.10")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_program(name: str) -> None:
+    environment = os.environ | {"MT_ASCEND_TARGET": "CPU", "GLOG_v": "4", "OMP_NUM_THREADS": "1"}
+    ended = subprocess.run(
+        [sys.executable, str(PROGRAM), name], capture_output=True, text=True, env=environment, timeout=400
+    )
+    assert ended.returncode == 0 and ended.stdout.rstrip().endswith("done"), ended.stdout[-2000:] + ended.stderr[-4000:]
