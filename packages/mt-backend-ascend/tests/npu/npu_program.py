@@ -256,6 +256,7 @@ def interchange() -> None:
     import warnings
 
     import mindspore
+
     from mt_mindspore import from_mindspore, set_interop_warning, to_mindspore
 
     for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64):
