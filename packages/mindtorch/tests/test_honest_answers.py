@@ -115,7 +115,7 @@ def test_distributed_is_not_available_without_its_distribution():
     [
         ("jit", "jit_module_from_flatbuffer"),
         ("fx.passes.graph_drawer", "FxGraphDrawer"),
-        ("profiler", "profile"),
+        ("profiler", "ExecutionTraceObserver"),
         ("hub", "list"),
         ("compiler", "wrap_numpy"),
     ],

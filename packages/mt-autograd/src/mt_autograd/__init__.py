@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 # Not by need: importing the module of that name later would put it in the function's place.
@@ -49,6 +50,8 @@ _HOMES = {
     ".variable": ("Variable",),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
+#: Parts of ``torch.autograd`` that another distribution holds.
+_ELSEWHERE = {"profiler": "mindtorch.profiler.autograd_profiler", "profiler_util": "mindtorch.profiler.profiler_util"}
 _SUBMODULES = ("anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph", "variable")
 
 
@@ -57,6 +60,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_MODULE_OF[name], __name__), name)
     elif name in _SUBMODULES:
         value = importlib.import_module(f".{name}", __name__)
+    elif name in _ELSEWHERE and "mindtorch" in sys.modules:
+        value = importlib.import_module(_ELSEWHERE[name])  # upward: a profiler watches all packages
     else:
         raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")
     globals()[name] = value

@@ -3,7 +3,7 @@
 import threading
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mt_core.hollow import seen_through
@@ -29,11 +29,21 @@ class _Anomaly:
         self.enabled = False
         self.check_nan = True
         self.thread = carried_over(threading.local())
+        #: Called with a node, its gradients and what applies it, in place of it: a profiler.
+        self.observer: Callable[[Node, list[Any], Callable[[], Sequence[Any]]], Sequence[Any]] | None = None
+        #: Whether nodes are applied under a watch: in anomaly mode, or while there is an observer.
+        self.watches = False
 
     def set(self, enabled: bool, check_nan: bool) -> None:
         self.enabled = enabled
         self.check_nan = check_nan
+        self.watches = enabled or self.observer is not None
         watch_everywhere(enabled)
+
+    def observe(self, observer: Callable[..., Sequence[Any]] | None) -> None:
+        """Have nodes applied by an observer, in every thread; None: no longer."""
+        self.observer = observer
+        self.watches = self.enabled or observer is not None
 
 
 anomaly = _Anomaly()
@@ -98,7 +108,14 @@ def note_forward(node: Node) -> None:
 
 
 def checked_apply(node: Node, grads: list[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
-    """``node.apply``, under the watch of anomaly mode if that is on."""
+    """``node.apply``, under the watch of anomaly mode if that is on, and of an observer if there is one."""
+    observer = anomaly.observer
+    if observer is not None:
+        return observer(node, grads, lambda: _checked(node, grads, needed))
+    return _checked(node, grads, needed)
+
+
+def _checked(node: Node, grads: list[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
     if not anomaly.enabled:
         return node.apply(grads, needed)
     outer = getattr(anomaly.thread, "node", None)

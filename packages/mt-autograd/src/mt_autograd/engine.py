@@ -224,7 +224,7 @@ class GraphTask:
             if not runs:
                 return
         del arrived
-        if node._hooks is None and needed is None and not anomaly.enabled:
+        if node._hooks is None and needed is None and not anomaly.watches:
             results = node.apply(grads, None)
         else:
             results = self._apply_watched(node, grads)

@@ -59,14 +59,16 @@ COMPOUND = 1 << 22
 #: Tensors that a level of a transform made. A level takes the calls that it sees before they come by here: what does
 #: has outlived its level.
 OF_TRANSFORM = 1 << 23
+#: A thread includes it while a profiler watches it: below the pipeline, so that calls are timed when they run.
+PROFILED = 1 << 24
 #: Tensors whose value or memory waits in a queue (`mt_core.pipeline`); a thread includes it while it puts calls off.
-PIPELINE = 1 << 24
+PIPELINE = 1 << 25
 #: A thread includes it while it is inside of transforms of ``torch.func``: the innermost of them sees the call first.
-FUNCTION_TRANSFORM = 1 << 25
-TORCH_FUNCTION = 1 << 26
+FUNCTION_TRANSFORM = 1 << 26
+TORCH_FUNCTION = 1 << 27
 #: No layer of its own: a thread includes it while packing hooks or anomaly mode are on, and autograd builds closures
 #: for it.
-INSTRUMENTED = 1 << 27
+INSTRUMENTED = 1 << 28
 
 #: Tensors with one of these have no memory: whoever serves the key carries the call out on others that have. Of those
 #: with `PYTHON`, some have; those with `PIPELINE` will have it.
@@ -79,7 +81,7 @@ BACKENDS = (CPU, CUDA, NPU, PRIVATE, META)
 #: Bits of a tensor that say how it is stored; what a new output inherits is decided by the executor, not by these.
 FLAGS = STRIDED | INFERENCE | NO_GRAD_VIEW | MULTI_VIEW | OTHER_INDEX
 #: Key sets take this many bits; interned modes (`mt_core.state`) lie above.
-WIDTH = 28
+WIDTH = 29
 #: Interned modes take at most this many bits.
 MODE_WIDTH = 24
 #: From here on, one bit for each third-party device type in use.

@@ -7,7 +7,7 @@ from typing import Any
 
 from mt_core import Tensor
 from mt_core.devices import device
-from mt_core.keys import ADINPLACE_OR_VIEW, AUTOCAST, AUTOGRAD, CONJUGATE, INFERENCE, NEGATIVE, PYTHON
+from mt_core.keys import ADINPLACE_OR_VIEW, AUTOCAST, AUTOGRAD, CONJUGATE, INFERENCE, NEGATIVE, PROFILED, PYTHON
 from mt_core.python_dispatch import mode_of_kind
 from mt_core.state import tls
 from mt_library.dispatch_keys import key_of_device_type
@@ -154,7 +154,7 @@ class _ForceDispatchKeyGuard(_Guard):
         left_out = [key for key in exclude if not key.name.startswith("Autocast")]
         stays = ~(sum(_NAMES) | AUTOGRAD)
         tls.exclude = tls.exclude & stays | _bits(key_set(left_out))
-        tls.include = tls.include & (stays | ADINPLACE_OR_VIEW) | _bits(added)
+        tls.include = tls.include & (stays | ADINPLACE_OR_VIEW | PROFILED) | _bits(added)
         if len(left_out) < len([*exclude]):
             tls.include &= ~AUTOCAST
         tls.refresh()

@@ -37,3 +37,11 @@ def symbolize_tracebacks(to_symbolize: Iterable[CapturedTraceback]) -> list[list
         [{"name": code.co_name, "filename": code.co_filename, "line": line} for code, line in captured._frames]
         for captured in to_symbolize
     ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("ProfilerActivity", "_ExperimentalConfig"):  # lazy: few programs are profiled
+        import mindtorch.profiler.autograd_profiler as profiler
+
+        return getattr(profiler, name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -10,7 +10,7 @@ from typing import Any
 from mt_core.autograd_state import is_grad_enabled, is_inference_mode_enabled
 from mt_core.determinism import DETERMINISM
 from mt_core.dtypes import get_default_dtype
-from mt_core.keys import AUTOCAST, PIPELINE
+from mt_core.keys import AUTOCAST, PIPELINE, PROFILED
 from mt_core.overriding import entered_modes
 from mt_core.state import tls, unqueued
 from mt_nn.modules.module import Module
@@ -114,7 +114,7 @@ class CapturedProgram:
     def _runs_as_it_is(self) -> bool:
         if config.disable or stance.name == "force_eager" or is_compiling() or disabled_program(self.program):
             return True
-        return bool(entered_modes and tls.function_modes) or bool(tls.include & ~(AUTOCAST | PIPELINE))
+        return bool(entered_modes and tls.function_modes) or bool(tls.include & ~(AUTOCAST | PIPELINE | PROFILED))
 
     def _entry_for(self, arguments: Arguments, facts: Any) -> _Entry | None:
         entries = self._entries.get((arguments.key, *facts), ())

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import mt_core as mt
+from mt_core.keys import PROFILED
 from mt_core.python_dispatch import has_modes
 from mt_core.state import tls
 from mt_library.ops import ops
@@ -73,7 +74,7 @@ def _given(group: Any) -> tuple[str, int]:
 
 def _awaited(tensor: mt.Tensor) -> Any:
     """A result to be waited for when it is used; waited for now where a mode or a layer writes the program down."""
-    if has_modes() or tls.include or tls.transforms or type(tensor) is not mt.Tensor:
+    if has_modes() or tls.include & ~PROFILED or tls.transforms or type(tensor) is not mt.Tensor:
         return _own.wait_tensor(tensor)
     return AsyncCollectiveTensor(tensor)
 
