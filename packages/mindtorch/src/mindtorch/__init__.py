@@ -52,11 +52,11 @@ _importer.install()
 
 _SUBMODULES = frozenset(
     """
-    _C _VF __future__ _custom_op _custom_ops _decomp _dispatch _dynamo _export _functorch _guards _library _logging _ops
-    _prims _prims_common _subclasses _tensor _tensor_str _utils accelerator amp ao autograd backends compiler cpu cuda
-    distributed distributions export fft func functional futures fx hub jit library linalg masked mps mtia nested
-    multiprocessing nn optim overrides profiler quasirandom random return_types serialization signal sparse special
-    storage testing torch_version types utils version xpu
+    _C _VF __config__ __future__ _custom_op _custom_ops _decomp _dispatch _dynamo _export _functorch _guards
+    _library _logging _ops _prims _prims_common _subclasses _tensor _tensor_str _utils accelerator amp ao autograd
+    backends compiler cpu cuda distributed distributions export fft func functional futures fx hub jit library
+    linalg masked monitor mps mtia multiprocessing nested nn onnx optim overrides package profiler quasirandom
+    random return_types serialization signal sparse special storage testing torch_version types utils version xpu
     """.split()
 )
 

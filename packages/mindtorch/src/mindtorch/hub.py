@@ -20,7 +20,8 @@ from ._unsupported import refusal, unsupported_function
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 _REMEDY = "Clone the repository, look at what it does, and import it."
-_HASH = re.compile(r"-([a-f0-9]*)\.")
+#: How names of files end that tell the beginning of their SHA-256.
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _CHUNK = 1 << 20
 
 help = unsupported_function("torch.hub.help", _REMEDY)
@@ -102,9 +103,13 @@ def get_dir() -> str:
     """The folder for what is fetched: as `set_dir` says, else ``$TORCH_HOME/hub``, else ``~/.cache/torch/hub``."""
     if _directory is not None:
         return _directory
+    return os.path.join(_get_torch_home(), "hub")
+
+
+def _get_torch_home() -> str:
+    """The folder for what torch keeps: ``$TORCH_HOME``, else ``torch`` in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
-    home = os.environ.get("TORCH_HOME", os.path.join(cache, "torch"))
-    return os.path.join(os.path.expanduser(home), "hub")
+    return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")))
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
@@ -171,6 +176,6 @@ def load_state_dict_from_url(
     name = file_name or os.path.basename(urllib.parse.urlparse(url).path)
     target = folder / name
     if not target.exists():
-        found = _HASH.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, str(target), found[1] if found else None, progress)
     return load_file(target, map_location=map_location, weights_only=weights_only)

@@ -71,7 +71,18 @@ def _class_of_operator(name: str) -> type[StructSequence] | None:
     return None
 
 
-def __getattr__(name: str) -> type[StructSequence]:
+def _all_classes() -> list[type[StructSequence]]:
+    """The classes of all operators whose results have names, by these names."""
+    from .dispatch.registry import PACKETS  # lazy: operators are dispatched with the classes here
+
+    names = (name.rstrip("_") + kind for name in PACKETS for kind in ("", "_out"))
+    found = {name: made for name in names if (made := _class_of_operator(name)) is not None}
+    return [found[name] for name in sorted(found) if found[name]._fields]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "all_return_types":
+        return _all_classes()
     found = None if name.startswith("__") else _class_of_operator(name)
     if found is None:
         raise AttributeError(f"module 'torch.return_types' has no attribute {name!r}")

@@ -37,6 +37,7 @@ from mt_core.storage import StorageBase as StorageBase
 from mt_core.tensor import Tensor as TensorBase
 from mt_library.ops import python_kernels
 
+from .._unsupported import unsupported_class
 from . import _autograd as _autograd
 from . import _fft as _fft
 from . import _functorch as _functorch
@@ -118,6 +119,11 @@ __all__ = [
 
 
 _TensorBase = TensorBase
+
+
+_READER = "Use torch.load, or zipfile: an archive is a zip file."
+PyTorchFileReader = unsupported_class("torch._C.PyTorchFileReader", _READER)
+ScriptModule = unsupported_class("torch._C.ScriptModule", "Use torch.jit.ScriptModule.")
 
 
 def _is_alias_of(this: TensorBase, that: TensorBase) -> bool:

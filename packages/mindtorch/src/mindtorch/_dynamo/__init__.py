@@ -19,11 +19,23 @@ from .backends.registry import lookup_backend as lookup_backend
 from .backends.registry import register_backend as register_backend
 from .decorators import mark_dynamic as mark_dynamic
 from .decorators import mark_static as mark_static
+from .decorators import mark_static_address as mark_static_address
 from .decorators import maybe_mark_dynamic as maybe_mark_dynamic
 
-__getattr__, __dir__ = lazy_submodules(
+_submodule, _names = lazy_submodules(
     __name__, "_trace_wrapped_higher_order_op backends config convert_frame decorators eval_frame guards testing utils"
 )
+
+
+def __getattr__(name: str) -> Any:
+    if name == "OptimizedModule":  # it loads torch.fx and torch.nn
+        return _submodule("eval_frame").OptimizedModule
+    return _submodule(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*_names(), "OptimizedModule"})
+
 
 export = _unsupported.unsupported_function("torch._dynamo.export", "Use torch.compile with a function of a graph.")
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from mt_core import Tensor
+
 from .. import _unsupported
 from .._capturing import is_compiling, is_exporting
 from .exc import GraphBreak
@@ -92,6 +94,19 @@ def mark_static(t: Any, index: Any = None) -> Any:
     _refuse_inside("mark_static")
     _add(t, "_dynamo_static_indices", range(t.dim()) if index is None else _indices(index))
     return None
+
+
+def mark_static_address(t: Any, guard: bool = False) -> None:
+    """Note on a tensor that its memory stays where it is: a hint for backends, captures hold whichever it is.
+
+    Raises
+    ------
+    TypeError
+        For what is no tensor.
+    """
+    if not isinstance(t, Tensor):
+        raise TypeError(f"mark_static_address expects a tensor but received {type(t)}")
+    t._dynamo_static_input_type = "guarded" if guard else "unguarded"  # type: ignore[attr-defined]
 
 
 def _add(t: Any, name: str, dims: Any) -> None:

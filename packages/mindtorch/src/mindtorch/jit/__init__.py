@@ -37,6 +37,7 @@ from ._trace import TracedModule as TracedModule
 from ._trace import TracerWarning as TracerWarning
 from ._trace import TracingCheckError as TracingCheckError
 from ._trace import is_tracing, script_if_tracing, trace, trace_module
+from ._trace import script_if_tracing as _script_if_tracing  # noqa: F401 - its name in libraries
 
 __all__ = [
     "Attribute",

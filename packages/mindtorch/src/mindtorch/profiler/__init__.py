@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mt_nn.optim.optimizer import register_optimizer_step_post_hook
 
+from .._lazy import lazy_submodules
 from .autograd_profiler import KinetoStepTracker, record_function
 from .profiler import (
     ExecutionTraceObserver,
@@ -27,9 +26,4 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name == "itt":
-        from importlib import import_module
-
-        return import_module(f"{__name__}.itt")
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+__getattr__, __dir__ = lazy_submodules(__name__, "itt")
