@@ -40,8 +40,8 @@ def symbolize_tracebacks(to_symbolize: Iterable[CapturedTraceback]) -> list[list
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("ProfilerActivity", "_ExperimentalConfig"):  # lazy: few programs are profiled
-        import mindtorch.profiler.autograd_profiler as profiler
+    if name in ("ProfilerActivity", "_ExperimentalConfig"):
+        import mindtorch.profiler.autograd_profiler as profiler  # lazy: few programs are profiled
 
         return getattr(profiler, name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
