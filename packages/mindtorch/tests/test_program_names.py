@@ -42,6 +42,7 @@ WORKS = """
     profiler.ProfilerAction profiler.ProfilerActivity profiler.profile profiler.record_function profiler.schedule
     profiler.supported_activities profiler.tensorboard_trace_handler quasirandom.SobolEngine
     return_types.all_return_types return_types.max sparse_coo_tensor sparse_csr_tensor types._Number types.Number
+    masked.masked_tensor nested.nested_tensor
     utils._python_dispatch.TorchDispatchMode utils.benchmark.Compare utils.benchmark.Measurement utils.benchmark.Timer
     utils.bottleneck.__main__ utils.checkpoint.CheckpointPolicy
     utils.checkpoint.create_selective_checkpoint_contexts utils.checkpoint.get_device_states
@@ -58,8 +59,6 @@ RAISES = {
     "autograd.profiler.load_nvprof": ("file",),
     "hub.help": ("a/b", "c"),
     "hub.list": ("a/b",),
-    "masked.masked_tensor": (None, None),
-    "nested.nested_tensor": ([],),
     "onnx.ExportableModule": (),
     "onnx.ONNXProgram": (),
     "onnx.export": (None, (), "file"),
