@@ -320,9 +320,14 @@ def test_whole_states_are_taken() -> None:
 
 def test_refusals() -> None:
     def run(group: Any) -> None:
-        for options in ({"offload_policy": CPUOffloadPolicy()}, {"reshard_after_forward": 2}, {"dp_mesh_dims": 1}):
+        for options in ({"reshard_after_forward": 2}, {"dp_mesh_dims": 1}):
             with pytest.raises(NotImplementedError, match="fully_shard with"):
                 fully_shard(nn.Linear(2, 2), **options)
+        with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available"):
+            fully_shard(nn.Linear(2, 2), offload_policy=CPUOffloadPolicy())
+        offloaded = fully_shard(nn.Linear(2, 2), offload_policy=CPUOffloadPolicy(pin_memory=False))
+        offloaded(torch.ones(1, 2)).sum().backward()
+        assert {one.device.type for p in offloaded.parameters() for one in (p, p.grad)} == {"cpu"}
         scalar = nn.Linear(2, 2)
         scalar.register_parameter("s", nn.Parameter(torch.tensor(1.0)))
         with pytest.raises(ValueError, match="fully_shard doesn't support scalar parameters. Change s to a 1D tensor"):

@@ -9,37 +9,51 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from fully_shard_programs import PROGRAMS  # noqa: E402
+import fully_shard_parallel_programs  # noqa: E402
+import fully_shard_programs  # noqa: E402
 
-FILE = HERE / "fully_shard.json"
+#: Name of the file -> its programs, and how many processes run them.
+FILES = {
+    "fully_shard": (fully_shard_programs.PROGRAMS, 2),
+    "fully_shard_parallel": (fully_shard_parallel_programs.PROGRAMS, 4),
+}
 
 
-def run(rank: int, size: int, meeting: str, queue: multiprocessing.Queue) -> None:
-    """Run all programs as one of the processes."""
+def run(rank: int, name: str, meeting: str, queue: multiprocessing.Queue) -> None:
+    """Run all programs of a file as one of the processes."""
     import torch
     import torch.distributed.fsdp
+    import torch.distributed.tensor.parallel
 
+    programs, size = FILES[name]
     torch.distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=size)
-    queue.put((rank, {name: program(torch, torch.distributed.group.WORLD) for name, program in PROGRAMS.items()}))
+    queue.put((rank, {name: program(torch, torch.distributed.group.WORLD) for name, program in programs.items()}))
     torch.distributed.destroy_process_group()
 
 
-def main() -> None:
-    """Make the file, or compare."""
+def made(name: str) -> str:
+    """The text of a file."""
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     meeting = tempfile.mktemp()
-    processes = [context.Process(target=run, args=(rank, 2, meeting, queue)) for rank in range(2)]
+    programs, size = FILES[name]
+    processes = [context.Process(target=run, args=(rank, name, meeting, queue)) for rank in range(size)]
     for process in processes:
         process.start()
     results = dict(queue.get(timeout=100) for _ in processes)
     for process in processes:
         process.join()
-    made = {name: [results[0][name], results[1][name]] for name in PROGRAMS}
-    text = json.dumps(made, indent=1) + "\n"
-    if "--check" in sys.argv:
-        sys.exit(0 if FILE.read_text() == text else "fully_shard.json differs")
-    FILE.write_text(text)
+    return json.dumps({one: [results[rank][one] for rank in range(size)] for one in programs}, indent=1) + "\n"
+
+
+def main() -> None:
+    """Make the files, or compare."""
+    for name in FILES:
+        file, text = HERE / f"{name}.json", made(name)
+        if "--check" not in sys.argv:
+            file.write_text(text)
+        elif file.read_text() != text:
+            sys.exit(f"{file.name} is not what PyTorch gives")
 
 
 if __name__ == "__main__":

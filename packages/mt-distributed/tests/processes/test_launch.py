@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import textwrap
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -123,28 +126,108 @@ dist.destroy_process_group()
 TCP_ONLY = {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self"}
 
 
-def test_two_launchers_stand_for_two_machines(tmp_path, variables, left, free_port):
-    file = tmp_path / "program.py"
-    file.write_text(LARGE_SUM)
-    command = [*MINDTORCH, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1", "--rdzv-id", "x"]
-    command += ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{free_port}", str(file)]
-    environment = {**variables, **TCP_ONLY}
-    running = [
-        subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, cwd=tmp_path
-        )
-        for _ in range(2)
-    ]
-    said = [process.communicate(timeout=180)[0] for process in running]
-    assert [process.returncode for process in running] == [0, 0], said
-    assert said == ["0 of 2: [3.0]\n"] * 2
+@pytest.fixture
+def machines(tmp_path, variables, free_port):
+    """Start launchers at loopback addresses of their own, each of which stands for a machine; TCP only."""
+    started = []
+
+    def start(program: str, *options: str) -> subprocess.Popen:
+        number = len(started)
+        file = tmp_path / "program.py"
+        file.write_text(textwrap.dedent(program))
+        command = [*MINDTORCH, "-m", "torch.distributed.run", "--nproc-per-node", "1", "--rdzv-id", "x"]
+        command += ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.2:{free_port}"]
+        command += ["--local-addr", f"127.0.0.{number + 2}", *options, str(file)]
+        output = open(tmp_path / f"machine-{number}", "wb")
+        started.append(
+            subprocess.Popen(
+                command, stdout=output, stderr=subprocess.STDOUT, env={**variables, **TCP_ONLY}, cwd=tmp_path,
+                start_new_session=True,
+            )
+        )  # fmt: skip
+        output.close()
+        return started[-1]
+
+    def said(number: int) -> str:
+        return (tmp_path / f"machine-{number}").read_text(errors="replace")
+
+    def wait_for(number: int, text: str, seconds: float = 60) -> None:
+        until = time.monotonic() + seconds
+        while text not in said(number):
+            assert time.monotonic() < until, f"machine {number} did not say {text!r} but: {said(number)}"
+            time.sleep(0.05)
+
+    yield SimpleNamespace(start=start, said=said, wait_for=wait_for)
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+#: What this process has received by TCP: the kernel's count of each of its connections.
+BY_TCP = """
+import socket, struct
+received = 0
+for name in os.listdir("/proc/self/fd"):
+    try:
+        if os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
+            with socket.socket(fileno=os.dup(int(name))) as one:
+                if one.family == socket.AF_INET and one.type == socket.SOCK_STREAM:
+                    info = one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
+                    received += struct.unpack_from("Q", info, 128)[0]
+    except OSError:
+        pass  # it was closed meanwhile
+sys.stdout.write(f"megabytes by TCP: {received // 1_000_000}\\n")
+"""
+
+
+def test_two_launchers_stand_for_two_machines(machines, left):
+    """What is large goes by TCP, not by shared memory: each half of a sum of 4 MB comes from the other."""
+    program = LARGE_SUM.replace("dist.destroy_process_group()\n", BY_TCP)
+    running = [machines.start(program, "--nnodes", "2") for _ in range(2)]
+    assert [process.wait(180) for process in running] == [0, 0], [machines.said(0), machines.said(1)]
+    assert [machines.said(number) for number in range(2)] == ["0 of 2: [3.0]\nmegabytes by TCP: 4\n"] * 2
+    left()
+
+
+COMES_AND_GOES = """
+import datetime, os, time, torch, torch.distributed as dist
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=20))
+size, restarts = dist.get_world_size(), os.environ["TORCHELASTIC_RESTART_COUNT"]
+x = torch.ones(1)
+dist.all_reduce(x)
+print(f"{int(x.item())} of {os.environ['GROUP_WORLD_SIZE']} machines, {restarts} restarts", flush=True)
+if (size, restarts) != (1, "1"):
+    time.sleep(5 if size == 2 and dist.get_rank() == 0 else 100)
+    dist.all_reduce(x)
+"""
+
+
+def test_machines_come_and_go(machines, left):
+    """One runs alone; another is let in, which costs no restart; it dies, and the first goes on alone."""
+    options = ["--nnodes", "1:2", "--max-restarts", "1", "--rdzv-conf", "last_call_timeout=0.5"]
+    first = machines.start(COMES_AND_GOES, *options)
+    machines.wait_for(0, "1 of 1 machines, 0 restarts")
+    second = machines.start(COMES_AND_GOES, *options)
+    machines.wait_for(0, "2 of 2 machines, 0 restarts")
+    machines.wait_for(1, "2 of 2 machines, 0 restarts")
+    os.killpg(second.pid, signal.SIGKILL)
+    assert first.wait(60) == 0, machines.said(0)
+    assert "1 of 1 machines, 1 restarts" in machines.said(0)
+    left()
+
+
+def test_too_few_machines_are_told_of(machines, left):
+    alone = machines.start(SUM, "--nnodes", "2:3", "--rdzv-conf", "join_timeout=1")
+    assert alone.wait(60) == 1
+    assert "not enough machines came within 1 s: at least 2 were asked for" in machines.said(0)
     left()
 
 
 def test_options_that_are_not_there_are_refused_by_name(launched):
-    done = launched(SUM, *MINDTORCH, "-m", "torch.distributed.run", "--nnodes", "1:4", "PROGRAM")
+    done = launched(SUM, *MINDTORCH, "-m", "torch.distributed.run", "--run-path", "PROGRAM")
     assert done.returncode != 0
-    assert "--nnodes 1:4 is not supported by mindtorch" in done.stderr
+    assert "torchrun --run-path is not supported by mindtorch" in done.stderr
 
 
 WRITES = """

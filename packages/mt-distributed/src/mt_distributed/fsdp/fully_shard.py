@@ -212,7 +212,8 @@ def fully_shard(
     """Spread a module's parameters over ranks: each is a `DTensor` of which a rank has a part.
 
     They are gathered before a forward and a backward, and gradients are averaged and spread as soon as all have come.
-    Call it on modules below first: each call makes one group that is gathered at once.
+    Call it on modules below first: each call makes one group that is gathered at once. What `parallelize_module` has
+    spread over one dimension of a mesh is spread further over another (``mesh=mesh["data"]``).
 
     Parameters
     ----------
@@ -225,6 +226,9 @@ def fully_shard(
         Whether the memory of whole parameters goes after a forward and is gathered again; None: except of the root.
     shard_placement_fn
         Which dimension of a parameter is spread: the first for None.
+    offload_policy
+        `CPUOffloadPolicy` changes nothing, for parameters lie on the CPU; memory for transfers (`pin_memory`) needs
+        another device.
     mp_policy
         In which dtypes is computed and reduced.
     ignored_params
@@ -238,16 +242,17 @@ def fully_shard(
     Raises
     ------
     ValueError
-        For scalars, containers without a forward, and modules that are spread already.
+        For scalars, containers without a forward, modules that are spread already, and parameters that tensor
+        parallelism spread over a mesh that is no part of the same mesh as `mesh`.
+    RuntimeError
+        For an `offload_policy` that pins memory.
     NotImplementedError
-        With CPU offload (parameters lie there already), a number for `reshard_after_forward`, `dp_mesh_dims`, and for
-        parameters that are spread already.
+        With a number for `reshard_after_forward`, and `dp_mesh_dims`.
     """
     policy = mp_policy if mp_policy is not None else MixedPrecisionPolicy()
-    if isinstance(offload_policy, CPUOffloadPolicy):
-        raise NotImplementedError(
-            "fully_shard with CPUOffloadPolicy is not supported by mindtorch: collectives are those of CPU tensors, so "
-            "that parameters lie on the CPU already"
+    if isinstance(offload_policy, CPUOffloadPolicy) and offload_policy.pin_memory:
+        raise RuntimeError(
+            "Cannot access accelerator device when none is available. CPUOffloadPolicy(pin_memory=False) needs none"
         )
     if dp_mesh_dims is not None:
         raise NotImplementedError(

@@ -42,6 +42,12 @@ class OffloadPolicy:
 
 @dataclass
 class CPUOffloadPolicy(OffloadPolicy):
-    """Refused by `fully_shard`: parameters of this backend lie on the CPU already."""
+    """Parameters, gradients and states of optimizers lie on the CPU; they are moved where they are computed with.
+
+    Parameters
+    ----------
+    pin_memory
+        Whether they lie in memory that another device copies from faster.
+    """
 
     pin_memory: bool = True

@@ -16,6 +16,7 @@ from ..lifeline import Lifeline
 from ..stores import PrefixStore, Store, TCPStore
 from ..stores.tcp_store import ServerProcess
 from .logs import Logs, Written
+from .rounds import LATE, Round, Rounds, RoundsEnded
 
 __all__ = ["Agent", "Failure", "Job"]
 
@@ -31,6 +32,9 @@ class Job:
     processes: int
     logs: Logs
     machines: int = 1
+    #: The most, where machines may come and go; None where there are so many, and each has its number.
+    most: int | None = None
+    last_call: float = 30.0
     endpoint: str = ""
     machine: int | None = None
     name: str = "none"
@@ -58,6 +62,8 @@ class Agent:
         self._lifeline: Lifeline | None = None
         self._machine = 0
         self._told: int | None = None
+        self._rounds: Rounds | None = None
+        self._round: Round | None = None
 
     def run(self) -> None:
         """Start all ranks and wait for them.
@@ -71,13 +77,18 @@ class Agent:
         try:
             if self.job.endpoint:
                 self._meet()
-            for attempt in range(self.job.restarts + 1):
+            attempt = 0
+            while True:
                 failed = self._attempt(attempt)
                 if failed is None:
                     return
                 if self._told is not None:
                     raise Failure(f"the launcher was ended by {signal.Signals(self._told).name}")
-            raise Failure(failed)
+                attempt += failed != LATE
+                if attempt > self.job.restarts:
+                    raise Failure(failed)
+        except RoundsEnded as ended:
+            raise Failure(str(ended)) from None
         finally:
             self._stop()
             for one, handler in before.items():
@@ -106,9 +117,14 @@ class Agent:
         self._shared = PrefixStore(f"torchrun/{self.job.name}", TCPStore(host, port, None, False, wait))
         number = self._shared.add("machines", 1) - 1
         self._machine = number if self.job.machine is None else self.job.machine
-        if self._machine >= self.job.machines:
+        if self.job.most is None and self._machine >= self.job.machines:
             raise Failure(f"{self.job.machines} machines are here already, and this is one more")
         self._lifeline = Lifeline(host, port, f"torchrun/{self.job.name}", self._machine, self.job.waiting)
+        if self.job.most is not None:
+            self._rounds = Rounds(
+                self._shared, self._lifeline, number, self.job.machines, self.job.most, self.job.last_call,
+                self.job.waiting,
+            )  # fmt: skip
 
     def _agree(self, attempt: int) -> tuple[str, int, list[int]]:
         """Where the ranks' store of an attempt is, and how many ranks each machine has."""
@@ -116,36 +132,47 @@ class Agent:
             server = ServerProcess("0.0.0.0", self.job.port)
             self._servers.append(server)
             return "127.0.0.1", server.port, [self.job.processes]
+        if self._rounds is not None:
+            now = self._round = self._rounds.join(self.job.processes, self._serve)
+            self._machine = now.place
+            return now.host, now.port, list(now.counts)
         keys = [f"{attempt}/machine/{number}" for number in range(self.job.machines)]
         if self._machine == 0:
-            self._servers.append(ServerProcess("0.0.0.0", 0))
-            host = self.job.address or self.job.endpoint.rpartition(":")[0]
-            host = host if self.job.address or _is_here(host) else socket.getfqdn()
-            self._shared.set(f"{attempt}/served", f"{host} {self._servers[-1].port}")
+            host, port = self._serve()
+            self._shared.set(f"{attempt}/served", f"{host} {port}")
         self._shared.set(keys[self._machine], str(self.job.processes))
         self._shared.wait([*keys, f"{attempt}/served"], timedelta(seconds=self.job.waiting))
-        host, port = self._shared.get(f"{attempt}/served").decode().split()
-        return host, int(port), [int(self._shared.get(key)) for key in keys]
+        host, text = self._shared.get(f"{attempt}/served").decode().split()
+        return host, int(text), [int(self._shared.get(key)) for key in keys]
+
+    def _serve(self) -> tuple[str, int]:
+        """Start the store of the ranks, on the first machine; where it is."""
+        self._servers.append(ServerProcess("0.0.0.0", 0))
+        host = self.job.address or self.job.endpoint.rpartition(":")[0]
+        return host if self.job.address or _is_here(host) else socket.getfqdn(), self._servers[-1].port
 
     # Ranks.
 
     def _attempt(self, attempt: int) -> str | None:
         """Start all ranks once; None when all succeeded, else who failed and how."""
+        owned = len(self._servers)
         host, port, counts = self._agree(attempt)
         first, size = sum(counts[: self._machine]), sum(counts)
         for local in range(self.job.processes):
-            variables = self._variables(attempt, host, port, local, first + local, size)
+            variables = self._variables(attempt, host, port, local, first + local, size, len(counts))
             written = self.job.logs.begin(self.job.name, attempt, local, self.job.role)
             self._written.append(written)
             self._ranks.append(subprocess.Popen(self.job.command, env={**os.environ, **variables}, **written.streams))
             written.started()
         failed = self._watch(attempt, first)
         self._stop()
-        if len(self._servers) > bool(self.job.endpoint):
+        while len(self._servers) > owned:
             self._servers.pop().close()
         return failed
 
-    def _variables(self, attempt: int, host: str, port: int, local: int, rank: int, size: int) -> dict[str, str]:
+    def _variables(
+        self, attempt: int, host: str, port: int, local: int, rank: int, size: int, machines: int
+    ) -> dict[str, str]:
         given = {
             "LOCAL_RANK": local,
             "RANK": rank,
@@ -154,7 +181,7 @@ class Agent:
             "ROLE_NAME": self.job.role,
             "LOCAL_WORLD_SIZE": self.job.processes,
             "WORLD_SIZE": size,
-            "GROUP_WORLD_SIZE": self.job.machines,
+            "GROUP_WORLD_SIZE": machines,
             "ROLE_WORLD_SIZE": size,
             "MASTER_ADDR": host,
             "MASTER_PORT": port,
@@ -175,27 +202,41 @@ class Agent:
             bad = [local for local, state in enumerate(states) if state]
             if bad:
                 failed = _described(first + bad[0], bad[0], self._ranks[bad[0]], self._machine)
-                if self._shared is not None:
-                    self._shared.set(f"{attempt}/failed", failed)
-                return failed
+                return self._tell_failed(attempt, failed)
             if self._told is not None:
-                return "the launcher was told to end"
+                return self._tell_failed(attempt, f"the launcher of machine {self._machine} was told to end")
             if all(state == 0 for state in states):
                 if self._shared is None:
                     return None
                 if not is_done:
-                    self._shared.set(f"{attempt}/done/{self._machine}", "1")
+                    self._tell_done(attempt)
                     is_done = True
             told = self._of_others(attempt)
             if told is not None:
                 return told or None
             time.sleep(self.job.interval)
 
+    def _tell_failed(self, attempt: int, failed: str) -> str:
+        """Tell the other machines; what is said of the attempt, which may be what another said before."""
+        if self._rounds is not None and self._round is not None:
+            return self._rounds.end(self._round, failed)
+        if self._shared is not None:
+            self._shared.set(f"{attempt}/failed", failed)
+        return failed
+
+    def _tell_done(self, attempt: int) -> None:
+        if self._rounds is not None and self._round is not None:
+            self._rounds.done(self._round)
+        elif self._shared is not None:
+            self._shared.set(f"{attempt}/done/{self._machine}", "1")
+
     def _of_others(self, attempt: int) -> str | None:
         """Who failed on another machine, the empty text when all are done, None while there is nothing new."""
         if self._shared is None or self._lifeline is None:
             return None
         try:
+            if self._rounds is not None and self._round is not None:
+                return self._rounds.ended(self._round)
             if self._shared.check([f"{attempt}/failed"]):
                 return self._shared.get(f"{attempt}/failed").decode()
             if self._shared.check([f"{attempt}/done/{number}" for number in range(self.job.machines)]):

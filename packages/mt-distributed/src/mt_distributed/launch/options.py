@@ -35,12 +35,16 @@ def get_args_parser() -> argparse.ArgumentParser:
     """The parser of ``torchrun``'s command line: PyTorch's names and defaults."""
     parser = argparse.ArgumentParser(prog="torchrun", description="Starts and watches the processes of a program.")
     add = parser.add_argument
-    add(*_both("nnodes"), default=_from("NNODES", "1:1"), help="how many machines: N, or N:N")
+    add(*_both("nnodes"), default=_from("NNODES", "1:1"), help="how many machines: N, or MIN:MAX, which come and go")
     add(*_both("nproc-per-node"), default=_from("NPROC_PER_NODE", "1"), help="processes on each: N, auto, cpu or gpu")
     add(*_both("rdzv-backend"), default=_from("RDZV_BACKEND", "static"), help="c10d or static")
     add(*_both("rdzv-endpoint"), default=_from("RDZV_ENDPOINT", ""), help="HOST:PORT where machines find one another")
     add(*_both("rdzv-id"), default=_from("RDZV_ID", "none"), help="what the machines of one program say alike")
-    add(*_both("rdzv-conf"), default=_from("RDZV_CONF", ""), help="KEY=VALUE,...: timeout or join_timeout in seconds")
+    add(
+        *_both("rdzv-conf"),
+        default=_from("RDZV_CONF", ""),
+        help="KEY=VALUE,...: seconds: join_timeout, last_call_timeout",
+    )
     add("--standalone", action="store_true", help="one machine, at a free port")
     add(*_both("max-restarts"), type=int, default=int(_from("MAX_RESTARTS", "0") or 0), help="how often to start anew")
     add(*_both("monitor-interval"), type=float, default=0.1, help="seconds between looks at the processes")
@@ -80,14 +84,15 @@ def _refuse(options: argparse.Namespace) -> None:
         raise NotImplementedError("torchrun --run-path is not supported by mindtorch: name the program alone")
 
 
-def _machines(text: str) -> int:
-    least, _, most = str(text).partition(":")
-    if most and most != least:
-        raise NotImplementedError(
-            f"torchrun --nnodes {text} is not supported by mindtorch: the number of machines is fixed. "
-            f"Say --nnodes {most}"
-        )
-    return int(least)
+def _machines(text: str) -> tuple[int, int]:
+    """The least and the most number of machines."""
+    numbers = str(text).split(":")
+    if len(numbers) > 2:
+        raise RuntimeError(f'nnodes={text} is not in "MIN:MAX" format')
+    least, most = int(numbers[0]), int(numbers[-1])
+    if not 0 < least <= most:
+        raise AssertionError(f"min_nodes must be > 0 and <= max_nodes, got min_nodes={least}, max_nodes={most}")
+    return least, most
 
 
 def _processes(text: str) -> int:
@@ -101,9 +106,10 @@ def _processes(text: str) -> int:
         raise ValueError(f"Unsupported nproc_per_node value: {text}") from None
 
 
-def _waiting(conf: str) -> float:
+def _seconds(conf: str) -> tuple[float, float]:
+    """How long a launcher waits for enough others, and how long these then wait for more."""
     given = dict(pair.split("=", 1) for pair in conf.split(",") if "=" in pair)
-    return float(given.get("join_timeout", given.get("timeout", "600")))
+    return float(given.get("join_timeout", given.get("timeout", "600"))), float(given.get("last_call_timeout", "30"))
 
 
 def _command(options: argparse.Namespace) -> list[str]:
@@ -124,23 +130,27 @@ def job_of(options: argparse.Namespace) -> Job:
         For options that are not supported.
     """
     _refuse(options)
-    machines, endpoint = _machines(options.nnodes), options.rdzv_endpoint
+    (machines, most), endpoint = _machines(options.nnodes), options.rdzv_endpoint
     is_static = options.rdzv_backend == "static" and not options.standalone
     if options.rdzv_backend not in ("static", "c10d"):
         raise NotImplementedError(
             f"torchrun --rdzv-backend {options.rdzv_backend} is not supported by mindtorch: there are c10d and static"
         )
-    if is_static and not endpoint and machines > 1:
+    machines = most if is_static else machines
+    if is_static and not endpoint and most > 1:
         endpoint = f"{options.master_addr}:{options.master_port}"
-    if options.standalone or (machines == 1 and not endpoint):
+    if options.standalone or (most == 1 and not endpoint):
         endpoint = ""
-    if machines > 1 and not endpoint:
+    if most > 1 and not endpoint:
         raise ValueError("--rdzv-endpoint HOST:PORT says where several machines find one another")
     name = options.rdzv_id if options.rdzv_id != "none" or not options.standalone else str(uuid.uuid4())
     processes = _processes(str(options.nproc_per_node))
+    waiting, last_call = _seconds(options.rdzv_conf)
     return Job(
         command=_command(options),
         machines=machines,
+        most=None if is_static or not endpoint else most,
+        last_call=last_call,
         processes=processes,
         logs=Logs(
             streams_of(options.redirects, processes),
@@ -154,7 +164,7 @@ def job_of(options: argparse.Namespace) -> Job:
         role=options.role,
         restarts=options.max_restarts,
         interval=options.monitor_interval,
-        waiting=_waiting(options.rdzv_conf),
+        waiting=waiting,
         address=options.local_addr,
         port=options.master_port if machines == 1 and is_static and options.master_port != 29500 else 0,
     )

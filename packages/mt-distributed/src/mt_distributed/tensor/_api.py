@@ -16,7 +16,7 @@ from ..functional.waiting import AsyncCollectiveTensor
 from ..options import ScatterOptions
 from .placement_types import Partial, Placement, Replicate, Shard
 from .redistribution import broadcast_along, redistributed, split_at
-from .spec import DTensorSpec, TensorMeta, normalized, shard_sizes
+from .spec import DTensorSpec, TensorMeta, in_order, normalized, shard_sizes, split_dim
 
 __all__ = ["DTensor", "distribute_module", "distribute_tensor"]
 
@@ -137,10 +137,10 @@ class DTensor(mt.Tensor):
             placements = [Replicate()] * mesh.ndim
         chosen = list(normalized(placements, local_tensor.ndim))
         for at, placement in enumerate(chosen):
-            if isinstance(placement, Shard) and not 0 <= placement.dim < local_tensor.ndim:
+            dim = split_dim(placement)
+            if dim is not None and not 0 <= dim < local_tensor.ndim:
                 raise RuntimeError(
-                    f"Sharding dim {placement.dim} greater than tensor ndim {local_tensor.ndim} "
-                    f"for placement number {at}"
+                    f"Sharding dim {dim} greater than tensor ndim {local_tensor.ndim} for placement number {at}"
                 )
         if len(chosen) != mesh.ndim:
             raise ValueError(
@@ -273,10 +273,11 @@ class _FromTorchTensor(Function):
 def _of_equal_parts(local: mt.Tensor, mesh: DeviceMesh, placements: Sequence[Placement]) -> tuple[list[int], list[int]]:
     shape, stride = list(local.shape), list(local.stride())
     for at, placement in enumerate(placements):
-        if isinstance(placement, Shard):
-            count, own = mesh.size(at), stride[placement.dim]
-            shape[placement.dim] *= count
-            stride = [size * count if dim != placement.dim and size >= own else size for dim, size in enumerate(stride)]
+        split = split_dim(placement)
+        if split is not None:
+            count, own = mesh.size(at), stride[split]
+            shape[split] *= count
+            stride = [size * count if dim != split and size >= own else size for dim, size in enumerate(stride)]
     return shape, stride
 
 
@@ -346,10 +347,9 @@ def distribute_tensor(
     if device_type_of(mesh) != tensor.device.type and tensor.device.type != "meta":
         tensor = tensor.to(device_type_of(mesh))
     for placement in chosen:
-        if isinstance(placement, Shard):
-            assert 0 <= placement.dim < tensor.ndim, (
-                f"Sharding dim {placement.dim} greater than tensor ndim {tensor.ndim}"
-            )
+        dim = split_dim(placement)
+        if dim is not None:
+            assert 0 <= dim < tensor.ndim, f"Sharding dim {dim} greater than tensor ndim {tensor.ndim}"
         elif not isinstance(placement, (Replicate, Partial)):
             raise RuntimeError(
                 f"Trying to distribute tensor with unsupported placements {placement} on device mesh dimension!"
@@ -366,15 +366,16 @@ def _own_part(tensor: mt.Tensor, spec: DTensorSpec, source: int | None) -> mt.Te
     if coordinate is None:
         return tensor.new_empty(0)
     given = tensor
-    for at, placement in enumerate(spec.placements):
-        count, rank = mesh.size(at), coordinate[at]
+    for at in in_order(spec.placements, mesh):
+        placement = spec.placements[at]
+        count, rank, dim = mesh.size(at), coordinate[at], split_dim(placement)
         if source is not None and tensor.device.type != "meta":
-            if isinstance(placement, Shard):
-                tensor = _scattered(tensor, placement.dim, mesh, at, rank, source)
+            if dim is not None:
+                tensor = _scattered(tensor, dim, mesh, at, rank, source)
                 continue
             tensor = broadcast_along(tensor.contiguous(), mesh, at, source)
-        if isinstance(placement, Shard):
-            tensor = split_at(tensor, placement.dim, count, rank)
+        if dim is not None:
+            tensor = split_at(tensor, dim, count, rank)
         elif isinstance(placement, Partial):
             before = DTensorSpec(mesh, (Replicate(),) * mesh.ndim, spec.tensor_meta)
             single = [placement if one == at else Replicate() for one in range(mesh.ndim)]

@@ -1,7 +1,8 @@
 """From some placements to others: which collectives on what this rank has.
 
-Dimensions of the mesh that split one dimension of the tensor do so in their order: the first splits it, and the next
-the parts of the first. So what is split by a later one has to be put together before what an earlier one split.
+Dimensions of the mesh that split one dimension of the tensor do so one after another (`spec.splitting`), in their own
+order where no placement is strided: the first splits it, and the next the parts of the first. So what is split by a
+later one has to be put together before what an earlier one split.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from mt_library.ops import ops
 
 from ..device_mesh import DeviceMesh
 from ..functional import operators as _operators  # noqa: F401 - it enters the operators
-from .placement_types import Partial, Placement, Replicate, Shard, _NormPartial, _StridedShard
-from .spec import DTensorSpec, shard_sizes, sharded_extent
+from .placement_types import Partial, Placement, Replicate, Shard, _NormPartial
+from .spec import DTensorSpec, in_order, shard_sizes, sharded_extent, split_dim, splitting
 
 __all__ = ["redistributed", "split_at"]
 
@@ -41,48 +42,63 @@ class _Way:
     def __init__(self, local: mt.Tensor, current: DTensorSpec, placements: Sequence[Placement]) -> None:
         self.local, self.spec = local, current
         self.mesh, self.now, self.wanted = current.mesh, list(current.placements), list(placements)
-        strided = [one for one in (*self.now, *self.wanted) if isinstance(one, _StridedShard)]
-        if strided and self.now != self.wanted:
-            raise NotImplementedError(
-                f"redistribute from {tuple(self.now)} to {tuple(self.wanted)}: {strided[0]!r} is not supported by "
-                "mindtorch, only plain Shard is"
-            )
+        for placements in (self.now, self.wanted):
+            in_order(placements, self.mesh)  # refuses what is none
 
     def walked(self) -> mt.Tensor:
         """Take all steps."""
-        for at in reversed(range(self.mesh.ndim)):
-            now = self.now[at]
-            if isinstance(now, Shard) and not self._stays(at, now):
-                wanted = self.wanted[at]
-                if isinstance(wanted, Shard) and self._fits(at, wanted.dim):
-                    self._step(at, wanted, self._exchanged(at, now.dim, wanted.dim))
-                else:
-                    self._step(at, Replicate(), self._gathered(at, now.dim))
-        for at in range(self.mesh.ndim):
-            now, wanted = self.now[at], self.wanted[at]
-            if now == wanted:
-                continue
-            if isinstance(now, Partial):
-                if isinstance(wanted, Shard) and not isinstance(now, _NormPartial) and self._fits(at, wanted.dim):
-                    self._step(at, wanted, self._scattered(at, now, wanted.dim))
-                    continue
-                self._step(at, Replicate(), self._reduced(at, now))
-            if isinstance(wanted, Shard):
-                self._step(at, wanted, self._split(at, wanted.dim))
-            elif isinstance(wanted, Partial):
-                self._step(at, wanted, self._divided(at, wanted))
+        while (at := self._to_join()) is not None:
+            self._join(at)
+        for at in in_order(self.wanted, self.mesh):
+            if self.now[at] != self.wanted[at] and not self._stays(at):
+                self._bring_about(at)
         return self.local
+
+    def _join(self, at: int) -> None:
+        """Put parts together, or exchange them for parts of another dimension, where these are wanted."""
+        now, wanted = split_dim(self.now[at]), split_dim(self.wanted[at])
+        assert now is not None
+        if wanted is not None and self._fits(at, wanted):
+            self._step(at, self.wanted[at], self._exchanged(at, now, wanted))
+        else:
+            self._step(at, Replicate(), self._gathered(at, now))
+
+    def _bring_about(self, at: int) -> None:
+        now, wanted = self.now[at], self.wanted[at]
+        dim = split_dim(wanted)
+        if isinstance(now, Partial):
+            if dim is not None and not isinstance(now, _NormPartial):
+                self._step(at, wanted, self._scattered(at, now, dim))
+                return
+            self._step(at, Replicate(), self._reduced(at, now))
+        if dim is not None:
+            self._step(at, wanted, self._split(at, dim))
+        elif isinstance(wanted, Partial):
+            self._step(at, wanted, self._divided(at, wanted))
 
     def _step(self, at: int, placement: Placement, local: mt.Tensor) -> None:
         self.local, self.now[at] = local, placement
         self.spec = DTensorSpec(self.mesh, tuple(self.now), self.spec.tensor_meta)
 
     def _splitting(self, placements: Sequence[Placement], dim: int) -> list[int]:
-        return [at for at, one in enumerate(placements) if isinstance(one, Shard) and one.dim == dim]
+        found = splitting(placements, dim, self.mesh)
+        assert found is not None, "parts of an order are orders"
+        return found
 
-    def _stays(self, at: int, placement: Shard) -> bool:
+    def _to_join(self) -> int | None:
+        """The last dimension of the mesh whose parts have to be put together, and can be; None where none have."""
+        for at in reversed(range(self.mesh.ndim)):
+            dim = split_dim(self.now[at])
+            if dim is not None and not self._stays(at) and self._splitting(self.now, dim)[-1] == at:
+                return at
+        return None
+
+    def _stays(self, at: int) -> bool:
         """Whether a part remains as it is: what splits this dimension up to here is to split it then, too."""
-        now, wanted = self._splitting(self.now, placement.dim), self._splitting(self.wanted, placement.dim)
+        dim = split_dim(self.now[at])
+        if dim is None:
+            return False
+        now, wanted = self._splitting(self.now, dim), self._splitting(self.wanted, dim)
         until = now.index(at) + 1
         return now[:until] == wanted[:until]
 

@@ -12,7 +12,17 @@ import mt_core as mt
 from ..device_mesh import DeviceMesh
 from .placement_types import Placement, Shard, _StridedShard
 
-__all__ = ["DTensorSpec", "TensorMeta", "local_part", "normalized", "shard_sizes", "sharded_extent"]
+__all__ = [
+    "DTensorSpec",
+    "TensorMeta",
+    "in_order",
+    "local_part",
+    "normalized",
+    "shard_sizes",
+    "sharded_extent",
+    "split_dim",
+    "splitting",
+]
 
 
 class TensorMeta(NamedTuple):
@@ -64,14 +74,14 @@ class DTensorSpec:
     @property
     def num_shards(self) -> int:
         """Into how many parts the tensor is split."""
-        return math.prod(self.mesh.size(at) for at, one in enumerate(self.placements) if _splits(one) is not None)
+        return math.prod(self.mesh.size(at) for at, one in enumerate(self.placements) if split_dim(one) is not None)
 
     @property
     def dim_map(self) -> list[int]:
         """For each dimension of the tensor the last dimension of the mesh that splits it, or -1."""
         found = [-1] * self.ndim
         for at, placement in enumerate(self.placements):
-            dim = _splits(placement)
+            dim = split_dim(placement)
             if dim is not None:
                 found[dim] = at
         return found
@@ -82,7 +92,7 @@ class DTensorSpec:
 
     def is_sharded(self) -> bool:
         """Whether a dimension is split."""
-        return any(_splits(placement) is not None for placement in self.placements)
+        return any(split_dim(placement) is not None for placement in self.placements)
 
     def shown(self) -> str:
         """Dtype, shape and placements in few letters, for messages: ``f32[5, 4](S(0)R)``."""
@@ -97,8 +107,68 @@ _LETTERS = {
 }  # fmt: skip
 
 
-def _splits(placement: Placement) -> int | None:
+def split_dim(placement: Placement | None) -> int | None:
+    """The dimension of a tensor that a placement splits, in whichever order; None for what splits none."""
     return placement.dim if isinstance(placement, (Shard, _StridedShard)) else None
+
+
+def splitting(placements: Sequence[Placement], dim: int, mesh: DeviceMesh) -> list[int] | None:
+    """The mesh dimensions that split a tensor's dimension, in the order in which they do so.
+
+    A `Shard` splits before all that come after it; a `_StridedShard` with a factor of *f* after as many of these as
+    make *f* parts.
+
+    Returns
+    -------
+    list or None
+        None for a factor that is no number of parts which later dimensions of the mesh make.
+    """
+    order: list[int] = []
+    for at in reversed(range(len(placements))):
+        placement = placements[at]
+        if split_dim(placement) != dim:
+            continue
+        parts, place = 1, 0
+        if isinstance(placement, _StridedShard):
+            while parts < placement.split_factor and place < len(order):
+                parts, place = parts * mesh.size(order[place]), place + 1
+            if parts != placement.split_factor:
+                return None
+        order.insert(place, at)
+    return order
+
+
+def in_order(placements: Sequence[Placement], mesh: DeviceMesh) -> list[int]:
+    """All dimensions of the mesh, those that split one dimension of a tensor in the order in which they do so.
+
+    Raises
+    ------
+    NotImplementedError
+        Where there is no such order.
+    """
+    orders = {dim: _splitting(placements, dim, mesh) for dim in map(split_dim, placements) if dim is not None}
+    left = list(range(len(placements)))
+    found: list[int] = []
+    while left:
+        for at in left:
+            dim = split_dim(placements[at])
+            if dim is None or orders[dim][0] == at:
+                break
+        left.remove(at)
+        found.append(at)
+        if dim is not None:
+            orders[dim].pop(0)
+    return found
+
+
+def _splitting(placements: Sequence[Placement], dim: int, mesh: DeviceMesh) -> list[int]:
+    order = splitting(placements, dim, mesh)
+    if order is None:
+        raise NotImplementedError(
+            f"{tuple(placements)} on {mesh}: a _StridedShard is supported by mindtorch where its factor is a number of "
+            "parts that later dimensions of the mesh split the same dimension into"
+        )
+    return order
 
 
 def normalized(placements: Sequence[Placement], ndim: int) -> tuple[Placement, ...]:
@@ -114,15 +184,22 @@ def shard_sizes(size: int, count: int) -> list[int]:
     return [Shard.local_shard_size_and_offset(size, count, rank)[0] for rank in range(count)]
 
 
-def sharded_extent(spec: DTensorSpec, dim: int, before: int) -> tuple[int, int]:
-    """(size, offset) of a dimension's part that the mesh dimensions before one leave to this rank."""
+def sharded_extent(spec: DTensorSpec, dim: int, before: int | None = None) -> tuple[int, int]:
+    """(size, offset) of this rank's part of a dimension, or of what it is a part of before one of the mesh splits it.
+
+    Raises
+    ------
+    NotImplementedError
+        For a strided placement that is no order of splitting.
+    """
     size, offset = spec.tensor_meta.shape[dim], 0
     coordinate = spec.mesh.get_coordinate()
     assert coordinate is not None
-    for at in range(before):
-        if _splits(spec.placements[at]) == dim:
-            size, start = Shard.local_shard_size_and_offset(size, spec.mesh.size(at), coordinate[at])
-            offset += start
+    for at in _splitting(spec.placements, dim, spec.mesh):
+        if at == before:
+            break
+        size, start = Shard.local_shard_size_and_offset(size, spec.mesh.size(at), coordinate[at])
+        offset += start
     return size, offset
 
 
@@ -133,5 +210,5 @@ def local_part(
     if mesh.get_coordinate() is None:
         return (0,), ()
     spec = DTensorSpec(mesh, normalized(placements, len(shape)), TensorMeta(mt.Size(shape), (), None))
-    parts = [sharded_extent(spec, dim, mesh.ndim) for dim in range(len(shape))]
+    parts = [sharded_extent(spec, dim) for dim in range(len(shape))]
     return tuple(size for size, _ in parts), tuple(offset for _, offset in parts)

@@ -124,7 +124,7 @@ def _embedding(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             found.append(wanted[-1])
             lies.append(Replicate())
     local, own = respecified(indices, wanted)._local_tensor, respecified(weight, lies)
-    size, offset = sharded_extent(own._spec, 0, mesh.ndim)
+    size, offset = sharded_extent(own._spec, 0)
     outside = (local < offset) | (local >= offset + size)
     shifted = (local - offset).masked_fill(outside, 0)
     if size == 0:

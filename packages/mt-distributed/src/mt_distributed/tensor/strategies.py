@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .placement_types import Partial, Placement, Replicate, Shard
-from .spec import DTensorSpec, shard_sizes
+from .placement_types import Partial, Placement, Replicate, Shard, _StridedShard
+from .spec import DTensorSpec, shard_sizes, split_dim, splitting
 
 __all__ = ["Call", "Rule", "Strategy", "chosen_strategies", "find_rule", "rule"]
 
@@ -70,7 +70,7 @@ class Call:
         total = 1
         for at, strategy in enumerate(self.before):
             placement = strategy.inputs[index]
-            if isinstance(placement, Shard) and placement.dim == dim:
+            if split_dim(placement) == dim:
                 total *= self.tensors[0].mesh.size(at)
         return total
 
@@ -84,7 +84,7 @@ class Call:
         counts = [
             self.tensors[0].mesh.size(at)
             for at, strategy in enumerate(self.before)
-            if isinstance(placement := strategy.inputs[index], Shard) and placement.dim == dim
+            if split_dim(strategy.inputs[index]) == dim
         ]
         for count in [*counts, self.count]:
             sizes = [part for size in sizes for part in shard_sizes(size, count)]
@@ -124,10 +124,20 @@ def chosen_strategies(call: Call, function: Rule, fixed: bool) -> list[Strategy]
     list or None
         None where no strategy serves.
     """
+    found = _cheapest(call, function, fixed, True)
+    if found is not None and not _are_ordered(call, found):
+        call.before = []
+        found = _cheapest(call, function, fixed, False)
+    return found
+
+
+def _cheapest(call: Call, function: Rule, fixed: bool, strided: bool) -> list[Strategy] | None:
     for at in range(call.tensors[0].mesh.ndim):
         call.at = at
         best, least = None, float("inf")
         for strategy in function(call):
+            if not strided and _is_strided(strategy):
+                continue
             first = call.tensors[0].placements[at]
             if fixed and (strategy.outputs[0] != first or strategy.inputs[0] not in (first, None)):
                 continue
@@ -138,6 +148,24 @@ def chosen_strategies(call: Call, function: Rule, fixed: bool) -> list[Strategy]
             return None
         call.before.append(best)
     return call.before
+
+
+def _is_strided(strategy: Strategy) -> bool:
+    return any(isinstance(one, _StridedShard) for one in (*strategy.outputs, *strategy.inputs))
+
+
+def _are_ordered(call: Call, strategies: Sequence[Strategy]) -> bool:
+    """Whether strided placements, each chosen for one dimension of the mesh, make orders with those of the others."""
+    if not any(map(_is_strided, strategies)):
+        return True
+    mesh = call.tensors[0].mesh
+    inputs = zip(*(strategy.inputs for strategy in strategies), strict=True)
+    outputs = zip(*(strategy.outputs for strategy in strategies), strict=True)
+    for placements in (*inputs, *outputs):
+        given = [Replicate() if one is None else one for one in placements]
+        if any(splitting(given, dim, mesh) is None for dim in map(split_dim, given) if dim is not None):
+            return False
+    return True
 
 
 def _cost(call: Call, strategy: Strategy) -> float:

@@ -92,7 +92,7 @@ def _places(x: DTensor, target: Any, func: Any) -> tuple[DTensor, mt.Tensor, mt.
     everywhere = [Replicate()] * x.device_mesh.ndim
     # The target may be an ordinary tensor: it is the same on all ranks.
     labels = respecified(target, everywhere)._local_tensor if isinstance(target, DTensor) else target
-    size, offset = sharded_extent(own._spec, 1, x.device_mesh.ndim)
+    size, offset = sharded_extent(own._spec, 1)
     inside = (labels >= offset) & (labels < offset + size)
     return own, labels, (labels - offset).clamp(0, max(size - 1, 0)), inside
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..placement_types import Partial, Placement, Shard
+from ..placement_types import Partial, Placement, Shard, _StridedShard
+from ..spec import split_dim
 from ..strategies import Call, Strategy, rule
 from ._common import R, everywhere
 
@@ -25,14 +26,14 @@ _PLAIN = """abs acos acosh addcdiv addcmul angle asin asinh atan atan2 atanh bit
 _LINEAR = "neg clone _to_copy alias detach lift_fresh positive conj real imag view_as_real view_as_complex".split()
 
 
-def _aligned(call: Call, ndim: int, dim: int) -> tuple[Placement, ...] | None:
+def _aligned(call: Call, ndim: int, dim: int, factor: int | None) -> tuple[Placement, ...] | None:
     """Placements under which all arguments are split along a dimension of the result; None where none has it."""
     found: list[Placement] = []
     owns = [dim - (ndim - call.ndim(index)) for index in range(len(call.tensors))]
     # A dimension of size one is split as others are, where it is not to be as long as another's.
     size = max(call.shape(index)[own] for index, own in enumerate(owns) if own >= 0)
     for index, own in enumerate(owns):
-        found.append(Shard(own) if own >= 0 and call.shape(index)[own] == size else R)
+        found.append(_split(own, factor) if own >= 0 and call.shape(index)[own] == size else R)
     return tuple(found) if any(placement is not R for placement in found) else None
 
 
@@ -40,24 +41,29 @@ def split(call: Call, results: int = 1) -> list[Strategy]:
     """All ranks have all, or a dimension is split that is so in an argument; that of the first such comes first."""
     ndim = max(call.ndim(index) for index in range(len(call.tensors)))
     found = [everywhere(call, results)]
-    for dim in range(ndim):
-        inputs = _aligned(call, ndim, dim)
-        if inputs is not None and _is_there(call, inputs):
-            found.append(Strategy((Shard(dim),) * results, inputs))
     current = [spec.placements[call.at] for spec in call.tensors]
+    factors = {one.split_factor for one in current if isinstance(one, _StridedShard)}
+    for dim in range(ndim):
+        for factor in (None, *sorted(factors)):
+            inputs = _aligned(call, ndim, dim, factor)
+            if inputs is not None and _is_there(call, inputs):
+                found.append(Strategy((_split(dim, factor),) * results, inputs))
     found[1:] = sorted(found[1:], key=lambda one: _first_kept(one.inputs, current))
     return found
 
 
+def _split(dim: int, factor: int | None) -> Placement:
+    return Shard(dim) if factor is None else _StridedShard(dim, split_factor=factor)
+
+
 def _is_there(call: Call, inputs: Sequence[Placement]) -> bool:
     current = [spec.placements[call.at] for spec in call.tensors]
-    return any(new == old and old.is_shard() for new, old in zip(inputs, current, strict=True))
+    return any(new == old and split_dim(old) is not None for new, old in zip(inputs, current, strict=True))
 
 
 def _first_kept(inputs: Sequence[Placement | None], current: Sequence[Placement]) -> int:
-    kept = [
-        index for index, (new, old) in enumerate(zip(inputs, current, strict=True)) if new == old and old.is_shard()
-    ]
+    pairs = enumerate(zip(inputs, current, strict=True))
+    kept = [index for index, (new, old) in pairs if new == old and split_dim(old) is not None]
     return kept[0] if kept else len(current)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..placement_types import Partial, Placement, Shard, _NormPartial
+from ..placement_types import Partial, Placement, Shard, _NormPartial, _StridedShard
 from ..strategies import Call, Strategy, rule
 from ._common import SUM, along, dims_of, everywhere
 
@@ -53,11 +53,25 @@ def reduced(call: Call) -> list[Strategy]:
         left = _left(call, name, dim)
         if left is not None:
             found.append(Strategy((left,) * results, (Shard(dim),)))
+    now = call.tensors[0].placements[call.at]
+    if isinstance(now, _StridedShard):
+        found += _strided(call, name, now, dims, keepdim)
     if name in ("sum", "mean"):
-        now = call.tensors[0].placements[call.at]
         if type(now) is Partial and now.reduce_op in ("sum", "avg"):
             found.append(Strategy((now,), (now,)))
     return found
+
+
+def _strided(call: Call, name: str, now: _StridedShard, dims: set[int], keepdim: bool) -> list[Strategy]:
+    """Where parts come in another order: sums and norms of parts are sums and norms of the whole still."""
+    if now.dim not in dims:
+        kept = _StridedShard(_kept(now.dim, dims, keepdim).dim, split_factor=now.split_factor)
+        return [Strategy((kept,) * _RESULTS.get(call.name, _RESULTS.get(name, 1)), (now,))]
+    is_norm = _LEFT[name] == "norm" and 0 < call.args.get("ord", 2) < float("inf")
+    if _LEFT[name] in ("sum", "product") or is_norm:
+        left = _left(call, name, now.dim)
+        return [] if left is None else [Strategy((left,), (now,))]
+    return []
 
 
 @rule("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "sort", "argsort", "topk", "_softmax", "_log_softmax",
