@@ -66,6 +66,32 @@ CASES: dict[str, Case] = {
     ),
     "groups of channels": (lambda x, w: F.conv1d(x, w, groups=2), [(5, 4, 6), (2, 2, 3)]),
     "batch norm": (lambda x, w, b: F.batch_norm(x, None, None, w, b, True), [(5, 4, 3), (4,), (4,)]),
+    "group norm": (lambda x, w, b: F.group_norm(x, 2, w, b), [(5, 4, 3), (4,), (4,)]),
+    "instance norm": (lambda x: F.instance_norm(x), [(3, 2, 4)]),
+    "largest": (lambda x: F.max_pool2d(x, 2) + F.adaptive_max_pool2d(x, 2), [(3, 5, 4, 4)]),
+    "pooled": (
+        lambda x: F.avg_pool2d(x, 2) + F.adaptive_avg_pool2d(x, 2) + F.adaptive_avg_pool2d(x, 1),
+        [(3, 5, 4, 4)],
+    ),
+    "pooled lines": (lambda x: F.max_pool1d(x, 2) + F.avg_pool1d(x, 2) + F.lp_pool1d(x, 2, 2), [(3, 5, 4)]),
+    "pooled volumes": (lambda x: F.max_pool3d(x, 2) + F.avg_pool3d(x, 2), [(3, 5, 2, 2, 4)]),
+    "larger": (
+        lambda x: F.interpolate(x, scale_factor=2) + F.interpolate(x, scale_factor=2, mode="bilinear"),
+        [(3, 5, 2, 2)],
+    ),
+    "larger lines": (lambda x: F.interpolate(x, 6, mode="linear") + F.interpolate(x, 6), [(3, 5, 3)]),
+    "padded": (lambda x: F.pad(x, (1, 2)) + F.pad(x, (3, 0), value=2.0), [(5, 3, 2)]),
+    "rolled": (lambda x: x.roll(1, 0) + x.roll((2, 1), (0, 1)) + x.roll(3), [(5, 4)]),
+    "repeated": (lambda x: x.repeat(1, 2) + x.repeat(2, 1, 2)[1], [(5, 4)]),
+    "chosen by number": (
+        lambda x: x[_like(LABELS, x)] + x[:, _like(INDICES[0], x)[1:2]] + x[_like(INDICES, x)].sum((0, 1)),
+        [(5, 4)],
+    ),
+    "chosen in pairs": (
+        lambda x: x[_like(LABELS, x), :, _like(LABELS, x)] + x[:, _like(LABELS, x), _like(LABELS, x)].t(),
+        [(5, 5, 5)],
+    ),
+    "vector": (lambda x, y: x @ y, [(5,), (5, 4)]),
     "inverse": (lambda x: torch.linalg.inv(x + 3 * _like(torch.eye(3), x)), [(5, 3, 3)]),
     "solved": (lambda x, y: torch.linalg.solve(x + 3 * _like(torch.eye(3), x), y), [(3, 3), (3, 2)]),
     "triangular": (lambda x: torch.linalg.cholesky(x @ x.mT + _like(torch.eye(3), x)), [(2, 3, 3)]),
@@ -157,7 +183,7 @@ def test_running_statistics_are_those_of_one_process() -> None:
 
 
 def test_a_squeeze_goes_by_the_whole_shape() -> None:
-    """A part may be of size one where the whole is not; in place is refused, for the tensor would keep its shape."""
+    """A part may be of size one where the whole is not."""
 
     def run(group: Any) -> None:
         mesh = init_device_mesh("cpu", (2,))
@@ -165,10 +191,40 @@ def test_a_squeeze_goes_by_the_whole_shape() -> None:
         assert torch.equal(x.squeeze(0).full_tensor(), torch.arange(3.0).reshape(3, 1))
         assert torch.equal(x.squeeze().full_tensor(), torch.arange(3.0))
         assert torch.equal(x.squeeze((0, 1)).flip(0).full_tensor(), torch.arange(3.0).flip(0))
-        for change in (lambda: x.squeeze_(1), lambda: x.unsqueeze_(0), lambda: x.t_(), lambda: x.transpose_(0, 1)):
+        for change in (lambda: x.unsqueeze_(0), lambda: x.t_(), lambda: x.transpose_(0, 1)):
             with pytest.raises(NotImplementedError, match="changes the shape of what it writes to"):
                 change()
         assert x.shape == (3, 1)
+        assert x.squeeze_(1) is x
+        assert torch.equal((x * 2).full_tensor(), torch.tensor([0.0, 2.0, 4.0]))
+        assert x.stride() == (1,) == x.to_local().stride()
+
+    run_threads(2, run)
+
+
+def test_results_are_written_where_they_are_to_be() -> None:
+    """Under the placements that are there; what does not fit is refused as by the operator itself."""
+
+    def run(group: Any) -> None:
+        mesh = init_device_mesh("cpu", (2,))
+        x = torch.arange(6.0).reshape(3, 2)
+        for way in (Replicate(), Shard(0), Shard(1)):
+            y = distribute_tensor(x, mesh, [Shard(0)])
+            for other in (Replicate(), Shard(0), Shard(1)):
+                out = distribute_tensor(torch.zeros(3, 2), mesh, [other])
+                assert torch.add(y, y.redistribute(mesh, [way]), out=out) is out
+                assert torch.equal(out.full_tensor(), 2 * x)
+                assert out.placements == (other,)
+            values, indices = (
+                distribute_tensor(torch.zeros(3, dtype=d), mesh, [Shard(0)]) for d in (None, torch.int64)
+            )
+            torch.max(y, 1, out=(values, indices))
+            assert torch.equal(values.full_tensor(), x[:, 1])
+            assert indices.full_tensor().tolist() == [1, 1, 1]
+        with pytest.raises(RuntimeError, match="can't be cast to the desired output type"):
+            torch.add(y, y, out=distribute_tensor(torch.zeros(3, 2, dtype=torch.int64), mesh, [Shard(0)]))
+        with pytest.raises(NotImplementedError, match="distributed tensors are not resized"):
+            torch.add(y, y, out=distribute_tensor(torch.zeros(0), mesh))
 
     run_threads(2, run)
 

@@ -199,7 +199,7 @@ def _written_outside_inference() -> RuntimeError:
 
 def _resolve(overload: Overload, call_keys: int) -> Callee:
     stands_for = STANDING_FOR.get(overload.name)
-    if stands_for is not None and any(stands_for in table for table in INTERCEPTORS.values()):
+    if stands_for is not None and any(stands_for in table for table in tuple(INTERCEPTORS.values())):
         return composite_of(overload).function  # type: ignore[union-attr]
     effective = effective_keys(call_keys)
     keys = effective & ~FLAGS & _ONE_BIT

@@ -392,7 +392,7 @@ def register_interceptor(key: int, name: str, build: Callable[[int], Callable[..
         table.pop(name, None)
     else:
         table[name] = build
-    for forgotten in (name, *(own for own, stood_for in STANDING_FOR.items() if stood_for == name)):
+    for forgotten in (name, *(own for own, stood_for in tuple(STANDING_FOR.items()) if stood_for == name)):
         _forget(forgotten)
     if overrides_built_in(key) != before:
         forget_all()  # fused forms serve, or no longer serve
@@ -400,7 +400,8 @@ def register_interceptor(key: int, name: str, build: Callable[[int], Callable[..
 
 def overrides_built_in(key: int) -> bool:
     """Whether an operator of the core's own is intercepted at a dispatch key: one that others may be made of."""
-    return any("::" not in name for name in INTERCEPTORS.get(key, ()))
+    # Another thread may enter one meanwhile.
+    return any("::" not in name for name in tuple(INTERCEPTORS.get(key, ())))
 
 
 def _enter(table: dict[str, Any], name: str, function: Callable[..., Any], entry: Any) -> None:

@@ -75,7 +75,7 @@ def _can_wait(overload: Overload) -> bool:
 
 def _is_intercepted() -> bool:
     """Whether a library intercepts any of the core's operators; those of lazy bits are the core's own."""
-    return any(overrides_built_in(key) for key in INTERCEPTORS if key not in (CONJUGATE, NEGATIVE))
+    return any(overrides_built_in(key) for key in tuple(INTERCEPTORS) if key not in (CONJUGATE, NEGATIVE))
 
 
 def _after_others(overload: Overload) -> Callee:

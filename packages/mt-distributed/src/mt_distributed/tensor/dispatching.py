@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import mt_core as mt
+from mt_core.block import mark_layout
 from mt_core.pytree import tree_flatten, tree_unflatten
+from mt_library.ops import ops
 
 from . import rules as _rules  # noqa: F401 - it enters them
 from ._api import DTensor, Operators
 from .placement_types import Placement
 from .redistribution import redistributed
+from .rules.pooling import UPSAMPLES
 from .rules.view import squeezed_dims
 from .spec import DTensorSpec, TensorMeta, local_part, normalized
-from .special import handler_for, in_mesh
+from .special import handler_for, in_mesh, mixed
 from .strategies import Call, Strategy, chosen_strategies, find_rule
 
 __all__ = ["dispatched", "mesh_of"]
@@ -36,8 +39,8 @@ def dispatched(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _by_rule(func, args, kwargs) if result is NotImplemented else result
 
 
-#: What gives a tensor another shape, also in place.
-_VIEWS = {"squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims", "as_strided", "resize", "resize_as"}
+#: What gives a tensor another shape, also in place, and cannot be carried out so.
+_VIEWS = {"unsqueeze", "t", "transpose", "swapaxes", "swapdims", "as_strided", "resize", "resize_as"}
 
 
 def _by_rule(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -49,6 +52,8 @@ def _by_rule(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     schema = func._overload.schema
     name = str(func).partition(".")[2]
     writes = schema.is_mutable
+    if writes and _results_to_write(schema):
+        return _into(func, args, kwargs)
     if writes and not name.partition(".")[0].endswith("_"):
         raise NotImplementedError(f"{func} of distributed tensors is not supported by mindtorch")
     bare = name.replace("_.", ".", 1) if writes else name
@@ -57,6 +62,8 @@ def _by_rule(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             f"{func} of distributed tensors is not supported by mindtorch: it changes the shape of what it writes to. "
             "Out of place it is"
         )
+    if writes and bare.startswith("squeeze."):
+        return _squeezed_in_place(bare, args)
     function = find_rule(bare.removesuffix(".default"))
     if function is None or not str(func).startswith("aten."):
         raise NotImplementedError(f"Operator {func} does not have a sharding strategy registered.")
@@ -163,12 +170,18 @@ def _whole_results(
 _SHAPES_AT = {
     "view": 1, "_unsafe_view": 1, "_reshape_alias": 1, "reshape": 1, "expand": 1, "new_zeros": 1, "new_empty": 1,
     "new_ones": 1, "new_full": 1, "new_empty_strided": 1,
+    **{f"{name}_backward": 2 for name in UPSAMPLES},
 }  # fmt: skip
+#: Operators that are told the size of their first tensor's first dimension, and at which argument.
+_BATCHES_AT = {"native_group_norm": 3, "native_group_norm_backward": 5}
 
 
 def _with_local_shape(
     name: str, args: tuple[Any, ...], mesh: Any, metas: Any, outputs: Sequence[tuple[Placement, ...]]
 ) -> tuple[Any, ...]:
+    batch_at = _BATCHES_AT.get(name.partition(".")[0])
+    if batch_at is not None:
+        return (*args[:batch_at], args[0].shape[0], *args[batch_at + 1 :])
     at = _SHAPES_AT.get(name.partition(".")[0])
     if at is None or name == "view.dtype":
         return args
@@ -177,6 +190,56 @@ def _with_local_shape(
     if name.startswith(("_reshape_alias", "new_empty_strided")) and tuple(shape) != tuple(metas[0].shape):
         changed[at + 1] = list(mt.empty(shape, device="meta").stride())
     return tuple(changed)
+
+
+def _results_to_write(schema: Any) -> list[str]:
+    """The names of the arguments that results are written to: those of an ``out=``."""
+    return [one.name for one in schema.arguments if one.kwarg_only and one.writes]
+
+
+def _into(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The operator out of place, and its results copied to where they are to be, whose placements stay."""
+    names = _results_to_write(func._overload.schema)
+    outs = [kwargs[name] for name in names]
+    for out in outs:
+        if not isinstance(out, DTensor):
+            raise mixed(func)
+    leaves, tree = tree_flatten((args, kwargs))
+    whole = [_without_elements(leaf) for leaf in leaves]
+    whole_args, whole_kwargs = tree_unflatten(whole, tree)
+    func(*whole_args, **whole_kwargs)  # raises what the operator says of dtypes and shapes
+    for name, out in zip(names, outs, strict=True):
+        if whole_kwargs[name].shape != out.shape:
+            raise NotImplementedError(
+                f"{func}: out has shape {tuple(out.shape)}, and distributed tensors are not resized in place: "
+                f"{tuple(whole_kwargs[name].shape)} is needed"
+            )
+    packet = getattr(ops.aten, str(func).split(".")[1])
+    result = packet(*args, **{name: value for name, value in kwargs.items() if name not in names})
+    for out, one in zip(outs, result if isinstance(result, (tuple, list)) else [result], strict=True):
+        ops.aten.copy_.default(out, one)
+    return outs[0] if len(outs) == 1 else tuple(outs)
+
+
+def _without_elements(leaf: Any) -> Any:
+    if not isinstance(leaf, mt.Tensor):
+        return mt.device("meta") if isinstance(leaf, mt.device) else leaf
+    return mt.empty_strided(tuple(leaf.shape), tuple(leaf.stride()), dtype=leaf.dtype, device="meta")
+
+
+def _squeezed_in_place(name: str, args: tuple[Any, ...]) -> DTensor:
+    """A tensor with its dimensions of size one gone: it is that of the operator out of place."""
+    tensor = args[0]
+    _refuse_copies(f"aten.{name.replace('.', '_.', 1)}", tensor)
+    made = getattr(ops.aten.squeeze, name.partition(".")[2])(*args)
+    if getattr(made, "_is_copy", False):
+        raise RuntimeError(
+            f"aten.{name}: in-place operations that require placement changes are not supported. The input has "
+            f"placement {tensor.placements}. Please use the out-of-place version of this operation instead."
+        )
+    tensor._local_tensor, tensor._spec, tensor._array = made._local_tensor, made._spec, made._array
+    mark_layout(tensor, made.is_contiguous())
+    return tensor
 
 
 def _wrapped(result: Any, metas: Any, outputs: Sequence[tuple[Placement, ...]], mesh: Any, is_copy: bool) -> Any:

@@ -1,6 +1,6 @@
 """How operators go through placements: a file for each family, as everywhere."""
 
-from . import convolution, creation, elementwise, indexing, linalg, loss, matmul, norm, reduction, view
+from . import convolution, creation, elementwise, indexing, linalg, loss, matmul, norm, pooling, reduction, view
 
 __all__ = [
     "convolution",
@@ -11,6 +11,7 @@ __all__ = [
     "loss",
     "matmul",
     "norm",
+    "pooling",
     "reduction",
     "view",
 ]

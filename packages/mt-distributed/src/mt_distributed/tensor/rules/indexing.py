@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..placement_types import Shard
+import mt_core as mt
+
+from ..placement_types import Placement, Shard
+from ..spec import DTensorSpec
 from ..strategies import Call, Strategy, rule
 from ._common import SUM, R, along, dims_of, everywhere
 
@@ -50,6 +53,31 @@ def rows_added(call: Call) -> list[Strategy]:
     ]
 
 
-@rule("index", "index_put", "_index_put_impl", "index_fill", "take", "masked_scatter")
+@rule("index")
+def indexed(call: Call) -> list[Strategy]:
+    """Dimensions that are not indexed may be split, where all ranks have all indices; or what indexes, as one."""
+    found = [everywhere(call)]
+    indices = call.args["indices"]
+    at = [dim for dim, one in enumerate(indices) if one is not None]
+    if any(_is_mask(indices[dim]) for dim in at):
+        return found
+    width = max(len(indices[dim].tensor_meta.shape) for dim in at)
+    # Indices beside one another give their dimensions in their place, others in front.
+    first = at[0] if at == list(range(at[0], at[-1] + 1)) else 0
+    rest: tuple[Placement, ...] = (R,) * len(at)
+    for dim in range(call.ndim()):
+        if dim not in at:
+            before = dim - sum(1 for one in at if one < dim)
+            found.append(Strategy((Shard(before if before < first else before + width),), (Shard(dim), *rest)))
+    if len(at) == 1:
+        found += [Strategy((Shard(first + dim),), (R, Shard(dim))) for dim in range(width)]
+    return found
+
+
+def _is_mask(spec: DTensorSpec) -> bool:
+    return spec.tensor_meta.dtype in (mt.bool, mt.uint8)
+
+
+@rule("index_put", "_index_put_impl", "index_fill", "take", "masked_scatter")
 def whole(call: Call) -> list[Strategy]:
     return [everywhere(call)]

@@ -44,6 +44,22 @@ def rms_norm_backward(call: Call) -> list[Strategy]:
     return found
 
 
+@rule("native_group_norm")
+def group_norm(call: Call) -> list[Strategy]:
+    found = [everywhere(call, 3)]
+    if call.is_filled(0, 0):
+        found.append(Strategy((Shard(0),) * 3, (Shard(0), *(R,) * (len(call.tensors) - 1))))
+    return found
+
+
+@rule("native_group_norm_backward")
+def group_norm_backward(call: Call) -> list[Strategy]:
+    found = [everywhere(call, 3)]
+    if call.is_filled(0, 0):
+        found.append(Strategy((Shard(0), SUM, SUM), (*(Shard(0),) * 4, *(R,) * (len(call.tensors) - 4))))
+    return found
+
+
 @rule("native_batch_norm")
 def batch_norm(call: Call) -> list[Strategy]:
     """Channels may be split; the batch where statistics are given. What is written to is not brought elsewhere."""

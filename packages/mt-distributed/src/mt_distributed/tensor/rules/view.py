@@ -160,6 +160,18 @@ def _partial(call: Call) -> list[Strategy]:
     return [Strategy((now,), (now,) * len(call.tensors))] if now.is_partial() else []
 
 
-@rule("diagonal", "as_strided", "unfold", "repeat", "roll", "repeat_interleave", "constant_pad_nd")
+@rule("repeat")
+def repeated(call: Call) -> list[Strategy]:
+    counts = call.args["repeats"]
+    more = len(counts) - call.ndim()
+    return _kept(call, [(dim, dim + more) for dim in range(call.ndim()) if counts[dim + more] == 1])
+
+
+@rule("roll")
+def rolled(call: Call) -> list[Strategy]:
+    return along(call, dims_of(call.args["dims"], call.ndim()))
+
+
+@rule("diagonal", "as_strided", "unfold", "repeat_interleave")
 def whole(call: Call) -> list[Strategy]:
     return [everywhere(call)]
