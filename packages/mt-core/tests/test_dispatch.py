@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import numpy as np
@@ -138,3 +139,26 @@ def test_a_room_that_is_loaded_is_not_looked_into_again(monkeypatch: pytest.Monk
     registry.load_family("mt_core.shape_rules", "reduction")
     monkeypatch.setattr(registry, "family_modules", lambda package, family: pytest.fail("looked into again"))
     registry.load_family("mt_core.shape_rules", "reduction")
+
+
+def test_interceptors_are_asked_for_while_another_thread_enters_some() -> None:
+    key, is_over = -5, threading.Event()  # no tensor has this key
+    table = registry.INTERCEPTORS.setdefault(key, {})
+
+    def enter() -> None:
+        number = 0
+        while not is_over.is_set():
+            number += 1
+            table[f"test::{number % 100}"] = None  # type: ignore[assignment]
+            table.pop(f"test::{(number + 50) % 100}", None)
+
+    thread, interval = threading.Thread(target=enter), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        assert not any(registry.overrides_built_in(key) for _ in range(20_000))
+    finally:
+        is_over.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+        del registry.INTERCEPTORS[key]
