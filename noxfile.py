@@ -203,7 +203,8 @@ def distributed_clients(session: nox.Session) -> None:
 
 def _distributed(session: nox.Session, *arguments: str) -> None:
     prepare(session, [*workspace((*BASE, "mt-distributed")), *TEST_TOOLS, "mpi4py", "mpich"])
-    session.run("pytest", "packages/mt-distributed/tests/processes", *arguments)
+    among_threads = "packages/mindtorch/tests/distributed"  # long ones, of what is built on collectives
+    session.run("pytest", "packages/mt-distributed/tests/processes", among_threads, *arguments)
 
 
 @nox.session

@@ -17,7 +17,7 @@ from mindtorch.distributed.fsdp import ShardingStrategy
 from mindtorch.distributed.fsdp.wrap import ModuleWrapPolicy
 from mt_distributed.testing import run_threads
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "mindtorch/tests"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fsdp_network import NETWORK, TOKENS, train
 
