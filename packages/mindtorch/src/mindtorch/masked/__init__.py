@@ -1,8 +1,5 @@
 """``torch.masked``: reductions and normalizations over the elements that a mask selects."""
 
-from typing import Any
-
-from .._unsupported import unsupported_class, unsupported_function
 from . import _ops as _ops
 from ._ops import _canonical_dim as _canonical_dim
 from ._ops import _input_mask as _input_mask
@@ -56,14 +53,3 @@ __all__ = [
     "sum",
     "var",
 ]
-
-_REMEDY = "Keep the mask beside the tensor, and call the functions of torch.masked with mask=."
-
-MaskedTensor = unsupported_class("torch.masked.MaskedTensor", _REMEDY)
-as_masked_tensor = unsupported_function("torch.masked.as_masked_tensor", _REMEDY)
-masked_tensor = unsupported_function("torch.masked.masked_tensor", _REMEDY)
-
-
-def is_masked_tensor(obj: Any, /) -> bool:
-    """Whether it is a `MaskedTensor`: never, as there are none."""
-    return isinstance(obj, MaskedTensor)
