@@ -14,6 +14,8 @@ from typing import Any
 from .choices import COMPLEX, FLOATS, Choices
 from .machine import Machine, Notes
 from .phrases import PHRASES, WEIGHTS
+from .sights import Sight
+from .undetermined import ends_undetermined, forgets, reads_what_it_writes, wants_row_major
 
 __all__ = ["Generator", "Program"]
 
@@ -46,12 +48,17 @@ class Generator:
         self.calls = list(calls)
         self.program = Program()
         self.count = 0
+        #: How each variable was last seen; whether what the rest of a program would show is not determined.
+        self.seen: dict[str, Sight] = {}
+        self.over = False
+        #: Whether the operator that is called reads or writes memory as if it had no gaps.
+        self.row_major = False
 
     def write(self, length: int) -> Program:
         """A program of about this many lines, with all of its calls."""
         self.phrase("creation", "{fresh}")
         topics, weights = list(WEIGHTS), list(WEIGHTS.values())
-        while len(self.program.lines) < length or self.calls:
+        while not self.over and (len(self.program.lines) < length or self.calls):
             topic = self.random.choices(topics, weights)[0] if len(self.program.lines) < length else "samples"
             self.step(topic if self.tensors() else "creation")
         self.program.notes.append(self.machine.end())
@@ -69,14 +76,24 @@ class Generator:
     # Lines
 
     def add(self, kind: str, line: str) -> None:
-        """Write a line and run it."""
+        """Write a line and run it; one whose outcome is not determined is left out."""
+        if self.over or reads_what_it_writes(line, self.machine.names) and self.choose.chance(0.95):
+            return
         for mode, probability in _MODES.items():
-            if self.choose.chance(probability) and not (mode == _INFERENCE and "requires_grad" in line):
+            in_inference = mode == _INFERENCE and ("requires_grad" in line or kind == "argument")
+            if self.choose.chance(probability) and not in_inference:
                 line = f"with {mode}: {line}"
                 break
+        random_state = self.torch.get_rng_state()
+        notes = self.machine.run(line)
+        if ends_undetermined(line, notes, self.seen):
+            self.over = len(notes) > 1  # it may have written
+            self.torch.set_rng_state(random_state)
+            return
+        self.seen.update(notes)
         self.program.kinds.append(kind)
         self.program.lines.append(line)
-        self.program.notes.append(self.machine.run(line))
+        self.program.notes.append(notes)
 
     def new_name(self, letter: str = "v") -> str:
         self.count += 1
@@ -87,7 +104,7 @@ class Generator:
         name = self.new_name(letter)
         self.add(kind, f"{name} = {expression}")
         value = self.machine.names.get(name)
-        if isinstance(value, self.torch.Tensor) and value.numel() > _LARGEST:
+        if isinstance(value, self.torch.Tensor) and (value.numel() > _LARGEST or forgets(expression)):
             self.add("forgotten", f"del {name}")
         elif letter == "v" and isinstance(value, (tuple, list)) and value and self._is_tensor(value[-1]):
             item = self.random.randrange(len(value))
@@ -250,7 +267,8 @@ class Generator:
         """A list of indices along the line's dimension, the same all over a line."""
         if "indices" not in memory:
             size = self.size_of(value, memory)
-            found = [max(self.choose.index(size), 0) for _ in range(self.random.randint(0, 3))]
+            most = 3 if size or self.choose.chance(0.02) else 0  # PyTorch fails inside where it indexes nothing
+            found = [max(self.choose.index(size), 0) for _ in range(self.random.randint(0, most))]
             of = "int32" if self.choose.chance(0.05) else "int64"
             memory["indices"] = f"torch.tensor({found}, dtype=torch.{of})"
         return memory["indices"]
@@ -304,6 +322,7 @@ class Generator:
     def sample(self, call: dict[str, Any]) -> None:
         """Call an operator of the catalogue, in one of its forms."""
         kind = f"sample: {call['operator']}"
+        self.row_major = wants_row_major(call["name"], call["form"])
         method = call["form"] == "method" or call["method"] and call["form"] != "out" and self.choose.chance(0.3)
         positional = [self.argument(value) for value in call["positional"]]
         named = [f"{key}={self.argument(value)}" for key, value in call["named"].items()]
@@ -349,6 +368,8 @@ class Generator:
     def target(self, result: Any) -> str:
         shape, of = list(result.shape), result.dtype
         way = self.random.random()
+        if self.row_major:
+            return f"torch.zeros({shape}, dtype={of})"
         if way < 0.06:
             return f"torch.zeros({shape}, dtype=torch.{self.choose.dtype()})"
         if way < 0.16:
@@ -375,6 +396,8 @@ class Generator:
     def dressed(self, value: dict[str, Any]) -> str:
         """A sample's tensor in another layout, of another dtype, or requiring grad."""
         text, way, rank = value["tensor"], self.random.random(), len(value["shape"])
+        if way < 0.14 and self.row_major:
+            return text
         if way < 0.08 and rank > 1:
             text = f"{text}.transpose(0, -1).contiguous().transpose(0, -1)"
         elif way < 0.14 and rank:

@@ -20,7 +20,7 @@ HANGS_ON_ROUNDING = "PyTorch, too, answers otherwise where numbers are rounded o
 LIMIT = 0.005
 
 _WRITTEN = re.compile(r"(?:with [^:]*: )?(?P<target>v\d+)(?P<view>.*)\.\w+_\((?P<read>.*)\)$")
-_OUT = re.compile(r"(?P<read>.*)\bout=\(?(?P<target>v\d+)(?P<view>[^,)]*)")
+_OUT = re.compile(r"(?:with [^:]*: )?(?:\w+ = )?(?P<read>.*)\bout=\(?(?P<target>v\d+)(?P<view>[^,)]*)")
 #: What PyTorch has kernels for that read or write raw memory.
 _STRIDELESS = re.compile(
     r"\b(native_group_norm|rrelu_with_noise|rnn_tanh|rnn_relu|gru|lstm)\(|\b(avg_pool3d|narrow_copy)\(.*out="

@@ -316,7 +316,7 @@ torch.nn.functional.interpolate({{v}}, scale_factor=2{{|, mode='linear'|, mode='
 torch.nn.Linear({{v}}.shape[-1], 2)({{v}})
 torch.nn.{{LayerNorm|RMSNorm}}({{v}}.shape[-1])({{v}})
 torch.nn.BatchNorm1d({{v}}.shape[1])({{v}})
-torch.nn.Conv1d({{v}}.shape[-2], 2, 1)({{v}})
+torch.nn.Conv1d({{v}}.shape[-2] or 1, 2, 1)({{v}})
 torch.nn.{{GRU|LSTM|RNN}}({{v}}.shape[-1], 2)({{v}})
 torch.nn.Sequential(torch.nn.Linear({{v}}.shape[-1], 3), torch.nn.ReLU(), torch.nn.Dropout(0.5), torch.nn.Linear(3, 1))({{v}})
 torch.nn.TransformerEncoderLayer({{v}}.shape[-1], 1, 4, dropout=0.0)({{v}})

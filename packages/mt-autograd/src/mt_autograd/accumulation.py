@@ -205,7 +205,9 @@ def _has_layout_of(grad: Tensor, variable: Tensor) -> bool:
         return True
     if not is_dense(variable):
         return grad.is_contiguous()
-    return all(a == b or size == 1 for size, a, b in zip(grad.shape, grad.stride(), variable.stride(), strict=True))
+    # PyTorch takes a stride of 0 for the sign of a view.
+    both = zip(grad.shape, grad.stride(), variable.stride(), strict=True)
+    return all(a != 0 if size == 1 else a == b for size, a, b in both)
 
 
 def new_gradient(grad: Tensor, variable: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,10 +33,21 @@ __all__ = ["OperatorNode", "keep_spec", "node_class", "pack_item", "zeros_for"]
 
 #: Its formula needs no sizes, as the engine sums a gradient to those of the input.
 _EXPAND = "ExpandBackward0"
+#: What PyTorch's nodes tell of the layouts of arguments that they keep, or of whose layout they keep.
+_LAYOUTS = {
+    "Addbmm": "batch1_sym_argsize_0 batch1_sym_argsize_1 batch2_sym_argsize_2",
+    "Addmm": "mat1_sym_sizes mat1_sym_strides mat2_sym_sizes mat2_sym_strides",
+    "Convolution": "bias_sym_sizes_opt",
+    "Embedding": "weight_sym_argsize_0",
+    "IndexAdd": "source_dim",
+    "IndexCopy": "source_dim",
+    "MaskedScatter": "source_sym_sizes",
+    "Mean": "self_sym_numel",
+    "Mm": "self_sym_sizes self_sym_strides mat2_sym_sizes mat2_sym_strides",
+}
+_OF_LAYOUT = re.compile(r"(\w+?)_(?:sym_(sizes_opt|sizes|strides|numel)|sym_argsize_(\d)|(dim))")
 #: Formulas that read the sizes of their input where PyTorch's keep the input, or nothing.
-_SIZELESS = frozenset(
-    "AsStrided Cummax Cummin FftR2C Gather LogSoftmax MaskedSelect Mm Softmax Take ToCopy Unbind".split()
-)
+_SIZELESS = frozenset("AsStrided ChannelShuffle LogSoftmax MaxUnpool2D MaxUnpool3D Mm Softmax ToCopy Unbind".split())
 
 
 def keep_spec(value: Any, kind: str) -> Any:
@@ -237,10 +249,38 @@ class OperatorNode(Node):
             if wanted in (name, f"{name[:-5]}_sym_sizes"):
                 spec = self._spec(kept, position, kind)
                 return spec if wanted == name else spec.shape
+        if wanted in _LAYOUTS.get(self._family(), "").split():
+            return self._layout_fact(wanted)
         if wanted == "self_sym_sizes" and self.name() == _EXPAND:
             target, output_nr = self._edges[:2]
             return tuple((output_spec(target) if output_nr == LEAF else target.output_spec(output_nr))[0])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '_saved_{wanted}'")
+
+    def _family(self) -> str:
+        """``Mm`` of ``MmBackward0``."""
+        return self.name().rstrip("0123456789").removesuffix("Backward")
+
+    def _layout_fact(self, wanted: str) -> Any:
+        """A fact of the layout of an argument, told by its name in PyTorch."""
+        named = _OF_LAYOUT.fullmatch(wanted)
+        assert named is not None
+        argument, fact, dim, _ = named.groups()
+        specs = zip(self.plan.specs, self.specs, strict=True)
+        of = next((self._spec(kept, at, kind) for (name, at, kind), kept in specs if name == f"{argument}_spec"), None)
+        if of is None and fact == "sizes_opt":
+            return ()
+        if of is None:
+            of = self._kept_value(argument)
+        if dim is not None:
+            return of.shape[int(dim)]
+        if fact == "sizes_opt":
+            return tuple(of.shape)
+        if fact in ("sizes", "strides"):
+            names = [self.plan.schema.arguments[position].name for position in self.plan.positions]
+            if self._edges[2 * names.index(argument)] is None:
+                return ()  # kept for a gradient that nobody wants
+            return tuple(of.shape if fact == "sizes" else of.stride())
+        return of.numel() if fact == "numel" else len(of.shape)
 
     def _raw_saved(self, wanted: str) -> Any:
         for i, slot in enumerate(self.plan.saved):
@@ -261,13 +301,14 @@ class OperatorNode(Node):
         kept = [*tensors, *(name for name, _ in plan.values)]
         if self._shows_sizes():
             kept.append("self_sym_sizes")
+        kept += _LAYOUTS.get(self._family(), "").split()
         return [*super().__dir__(), *(f"_saved_{name}" for name in kept), *(f"_raw_saved_{name}" for name in tensors)]
 
     def _shows_sizes(self) -> bool:
         """Whether PyTorch's node keeps the sizes of its first input."""
         name = self.name()
         reads = any(spec == "self_spec" and kind in ("spec", "strides") for spec, _, kind in self.plan.specs)
-        return name == _EXPAND or reads and name.rstrip("0123456789").removesuffix("Backward") not in _SIZELESS
+        return name == _EXPAND or reads and self._family() not in _SIZELESS
 
 
 def flattened(results: Sequence[Any], sizes: tuple[int, ...]) -> list[Any]:

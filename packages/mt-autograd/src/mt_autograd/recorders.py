@@ -29,6 +29,7 @@ from .recording import (
     make_output,
     real_results_only,
     refuse_gradient,
+    tells_first,
     watch,
 )
 from .rules import Plan
@@ -181,7 +182,7 @@ _NAMES: dict[str, Any] = {
     "REAL": REAL, "SavedOutput": SavedOutput, "edge_of": edge_of,
     "edges_of_list": edges_of_list, "ended": _ended, "keep_spec": keep_spec, "make_output": make_output,
     "next_sequence_nr": next_sequence_nr, "output_spec": output_spec, "refuse_gradient": refuse_gradient,
-    "version_of": version_of, "watch": watch,
+    "tells_first": tells_first, "version_of": version_of, "watch": watch,
 }  # fmt: skip
 
 
@@ -227,7 +228,7 @@ def _refusals(pattern: Pattern) -> Iterator[str]:
     for i, kind in enumerate(pattern.kinds):
         if kind in ("tensor", "optional") and i not in pattern.inputs:
             yield f"if {_requires_grad(i, pattern)}:"
-            yield f"    if not any(a.writes for a in cls.plan.schema.arguments): below({_arguments(pattern)})"
+            yield f"    if tells_first(cls.plan, {i}): below({_arguments(pattern)})"
             yield f"    refuse_gradient(cls.plan, {i})"
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "packed",
     "real_results_only",
     "refuse_gradient",
+    "tells_first",
     "requires_grad",
     "saved_inputs",
     "saved_outputs",
@@ -86,6 +87,16 @@ def refuse_gradient(plan: Plan, position: int) -> None:
         f"The function '{plan.schema.name}' is not differentiable with respect to argument "
         f"'{plan.schema.arguments[position].name}'. This input cannot have requires_grad True."
     )
+
+
+#: Arguments of floats, which PyTorch's layer refuses before the operator is called.
+_OF_FLOATS = frozenset(("atol", "pos_weight", "rtol", "scale", "weight"))
+
+
+def tells_first(plan: Plan, position: int) -> bool:
+    """Whether an operator says what is wrong with a call before an argument is refused that requires grad."""
+    arguments = plan.schema.arguments
+    return arguments[position].name not in _OF_FLOATS and not any(argument.writes for argument in arguments)
 
 
 def real_results_only(schema: Schema) -> RuntimeError:

@@ -81,9 +81,14 @@ class ViewGeometry:
                     "pairs of reals are not implemented; resolve the conjugation (resolve_conj) first"
                 )
             toggled ^= NEGATIVE * (self.offset % 2)
-        return self._window(_read_otherwise(reals, toggled))
+        read = _read_otherwise(reals, toggled)
+        whole = tuple(read._array.shape) == self.shape and read.stride() == self.strides and not self.offset
+        return read if whole else self._window(read)
 
     def _replay_as_complex(self, base: Tensor) -> Tensor:
+        steps = (*[2 * step for step in self.strides], 1)
+        if tuple(base._array.shape) == (*self.shape, 2) and base.stride() == steps and not self.offset:
+            return view_as_complex(base)
         last = 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
         extent = 0 if 0 in self.shape else last
         pairs = base.as_strided((extent, 2), (2, 1), base.storage_offset() + 2 * self.offset)

@@ -109,6 +109,14 @@ def ordered_strides(shape: Ints, order: Sequence[int]) -> Ints:
     return tuple(strides)
 
 
+def copied_strides(shape: Ints, strides: Ints) -> Ints:
+    """Strides of a copy: those of the original where it is dense, else its dimensions in their order."""
+    order = sorted((dim for dim, size in enumerate(shape) if size > 1), key=strides.__getitem__)
+    if 0 in shape or _is_ordered(shape, strides, order):
+        return strides
+    return ordered_strides(shape, dense_order(shape, [strides]))
+
+
 def _shared_layout(shape: Ints, operands: Sequence[Ints]) -> Ints | None:
     """The strides that operands of one shape hand on: row-major, channels-last, or those that all of them have."""
     if all(is_contiguous(shape, strides) for strides in operands):

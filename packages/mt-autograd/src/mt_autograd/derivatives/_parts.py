@@ -34,7 +34,7 @@ def written_times(times: int, formula: Callable[..., Any]) -> Callable[..., Any]
 
 def counted(gradient: Any, times: int) -> Any:
     """A gradient that nobody has seen, with a version; where it is recorded itself, writes are not counted."""
-    if not tls.transforms and not is_grad_enabled() and gradient.numel():
+    if not tls.transforms and not is_grad_enabled():
         cell_of(gradient).version = times
     return gradient
 

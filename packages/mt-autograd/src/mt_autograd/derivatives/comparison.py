@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mt_core.api import _functions as ops
+from mt_core.state import tls
 
 from ..rules import derivative, non_differentiable, real_only, zero
 from ._parts import written_times
@@ -56,27 +57,33 @@ derivative(
 )
 
 
+def _both(mask: Any, other: Any) -> Any:
+    """Where both are true; as in PyTorch it is refused that the second is of more elements than the first."""
+    return mask & other if tls.transforms else mask.logical_and_(other)
+
+
 def _clamp(grad: Any, self: Any, min: Any, max: Any) -> Any:
     """grad where self lies within the limits, which count as within."""
     if min is None:
         return chosen(grad, self <= max)
     if max is None:
         return chosen(grad, self >= min)
-    return chosen(grad, (self >= min) & (self <= max))
+    return chosen(grad, _both(self >= min, self <= max))
 
 
 def _clamp_min(grad: Any, self: Any, min: Any, max: Any) -> Any:
     """grad where the lower limit is the result: the upper one wins where they contradict."""
     if max is None:
         return chosen(grad, self < min)
-    return chosen(grad, (self < min) & (min < max))
+    return chosen(grad, _both(self < min, min < max))
 
 
 def _clamp_max(grad: Any, self: Any, min: Any, max: Any) -> Any:
     """grad where the upper limit is the result."""
     if min is None:
         return chosen(grad, self > max)
-    return chosen(grad, (self > max) | (max < min))
+    loses = self > max
+    return chosen(grad, loses | (max < min) if tls.transforms else loses.logical_or_(max < min))
 
 
 derivative("clamp.Tensor", self=_clamp, min=_clamp_min, max=_clamp_max)

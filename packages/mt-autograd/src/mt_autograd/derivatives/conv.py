@@ -18,6 +18,7 @@ def _convolution(
     mask: Any,
     input: Any,
     weight: Any,
+    bias_spec: Any,
     stride: Any,
     padding: Any,
     dilation: Any,

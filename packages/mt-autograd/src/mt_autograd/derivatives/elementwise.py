@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mt_core.api import _functions as ops
+from mt_core.dispatch.writing import check_castable
+from mt_core.dtypes import get_default_dtype
 
 from ..rules import derivative, forward_rule, zero
 from ._conjugate import conj
@@ -77,10 +79,19 @@ derivative(
     tensor1=lambda grad, tensor2, value: scaled(grad * conj(tensor2), value),
     tensor2=lambda grad, tensor1, value: scaled(grad * conj(tensor1), value),
 )
+
+
+def _divided(grad: Any, tensor2: Any, value: Any) -> Any:
+    """PyTorch divides `value` by tensor2 in place, which it refuses for integers, though it divides by them before."""
+    if tensor2.dtype.category < 2:
+        check_castable(get_default_dtype(), tensor2.dtype)
+    return scaled(grad / conj(tensor2), value)
+
+
 derivative(
     "addcdiv",
     self=lambda grad: grad,
-    tensor1=lambda grad, tensor2, value: scaled(grad / conj(tensor2), value),
+    tensor1=_divided,
     tensor2=lambda grad, tensor1, tensor2, value: -scaled(grad * conj(tensor1 / (tensor2 * tensor2)), value),
 )
 derivative(

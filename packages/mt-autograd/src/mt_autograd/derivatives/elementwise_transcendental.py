@@ -21,7 +21,7 @@ derivative("log10", self=lambda grad, self: grad / conj(self * LN10))
 derivative("log1p", self=lambda grad, self: grad / conj(self + 1))
 
 derivative("sin", self=lambda grad, self: grad * conj(ops.cos(self)))
-derivative("cos", self=lambda grad, self: -grad * conj(ops.sin(self)))
+derivative("cos", self=lambda grad, self: grad * -conj(ops.sin(self)))
 derivative("tan", self=lambda grad, result: grad * conj(1 + result * result))
 derivative("asin", self=lambda grad, self: grad * conj(ops.rsqrt(1 - self * self)))
 derivative("acos", self=lambda grad, self: -grad * conj(ops.rsqrt(1 - self * self)))

@@ -40,7 +40,9 @@ derivative(
 )
 derivative(
     "gather",
-    self=lambda grad, self_spec, dim, index: written(grad.new_zeros(self_spec.shape), "scatter_add", dim, index, grad),
+    self=lambda grad, self, dim, index, sparse_grad: written(
+        grad.new_zeros(self.shape), "scatter_add", dim, index, grad
+    ),
 )
 derivative(
     "scatter.src",
@@ -132,10 +134,10 @@ refused_operator("scatter_.value_reduce", "self")
 derivative("scatter_reduce.two", self=_scatter_reduce_self, src=_scatter_reduce_src)
 
 
-def _index_source(grad: Any, dim: int, index: Any, source_spec: Any) -> Any:
+def _index_source(grad: Any, dim: int, index: Any, source: Any) -> Any:
     return (
-        grad.index_select(dim, index.reshape(-1)).expand(source_spec.shape)
-        if source_spec.shape
+        grad.index_select(dim, index.reshape(-1)).expand(source.shape)
+        if source.shape
         else grad.index_select(dim, index.reshape(-1)).reshape(())
     )
 
@@ -143,12 +145,12 @@ def _index_source(grad: Any, dim: int, index: Any, source_spec: Any) -> Any:
 derivative(
     "index_add",
     self=lambda grad: grad,
-    source=lambda grad, dim, index, alpha, source_spec: _index_source(grad, dim, index, source_spec) * alpha,
+    source=lambda grad, dim, index, alpha, source: _index_source(grad, dim, index, source) * alpha,
 )
 derivative(
     "index_copy",
     self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
-    source=lambda grad, dim, index, source_spec: _index_source(grad, dim, index, source_spec),
+    source=lambda grad, dim, index, source: _index_source(grad, dim, index, source),
 )
 derivative("index_fill.int_Scalar", self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
 derivative(
@@ -196,8 +198,8 @@ derivative(
 refuse_integers("masked_fill.Tensor", "index_fill.int_Tensor")
 
 
-def _masked_select(grad: Any, self_spec: Any, mask: Any) -> Any:
-    shape = (mask | ops.zeros(self_spec.shape, dtype=mask.dtype, device=mask.device)).shape
+def _masked_select(grad: Any, self: Any, mask: Any) -> Any:
+    shape = (mask | ops.zeros(self.shape, dtype=mask.dtype, device=mask.device)).shape
     return written(grad.new_zeros(shape), "masked_scatter", mask.expand(shape), grad)
 
 
@@ -212,13 +214,13 @@ def _masked_source(grad: Any, mask: Any, source_spec: Any) -> Any:
 
 
 derivative("masked_scatter", self=lambda grad, mask: grad.masked_fill(mask, 0), source=_masked_source)
-derivative("take", self=lambda grad, self_spec, index: grad.new_zeros(self_spec.shape).put_(index, grad, True))
+derivative("take", self=lambda grad, self, index: grad.new_zeros(self.shape).put_(index, grad, True))
 derivative(
     "put",
-    self=lambda grad, index, source_spec, accumulate: (
-        grad if accumulate else grad.put(index, grad.new_zeros(source_spec.shape), False)
+    self=lambda grad, index, source, accumulate: (
+        grad if accumulate else grad.put(index, grad.new_zeros(source.shape), False)
     ),
-    source=lambda grad, index, source_spec: grad.take(index).reshape(source_spec.shape),
+    source=lambda grad, index, source: grad.take(index).reshape(source.shape),
 )
 non_differentiable("nonzero", "count_nonzero", "count_nonzero.dim_IntList")
 

@@ -32,7 +32,7 @@ def vector_norm_backward(grad: Any, self: Any, ord: Any, dim: Any, keepdim: bool
     if order == 1:
         return grad * self.sgn()
     if order == 2:
-        return grad * (self / norm).masked_fill(norm == 0, 0)
+        return grad * (self / norm).masked_fill_(norm == 0, 0)
     size = self.abs()
     if math.isinf(order):
         chosen = (size == norm) | size.isnan()

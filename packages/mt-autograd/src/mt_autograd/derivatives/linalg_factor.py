@@ -51,7 +51,7 @@ def _eigvals(grad: Any, self: Any) -> Any:
 derivative("linalg_eigvals", node="LinalgEigBackward0", self=_eigvals)
 # Written in other operators, and one node each.
 derivative_of_parts("linalg_lu", "A", differentiable_outputs=(False, True, True))
-derivative_of_parts("linalg_lu_solve", "LU", "B")
+derivative_of_parts("linalg_lu_solve", "LU", "B", writes=lambda LU, pivots, B, left, adjoint: (0, int(left)))
 derivative_of_parts(
     "ormqr",
     "self",

@@ -98,12 +98,18 @@ derivative(
 )
 
 
+def _weight(grad: Any, spec: Any, input: Any) -> Any:
+    """Gradient of the matrix whose transpose is the right one of a product, in its order of memory."""
+    by_rows = tuple(spec.stride()) == (spec.shape[1], 1)
+    return grad.t().mm(conj(input)) if by_rows else _h(input).mm(grad).t()
+
+
 derivative(
     "_linear_of_rows",
     node="AddmmBackward0",
     bias=lambda grad: grad.sum((0,)),
-    input=lambda grad, weight: grad.mm(conj(weight)),
-    weight=lambda grad, input: grad.t().mm(conj(input)),
+    input=lambda grad, input_spec, weight: _left(grad, input_spec, weight.t()),
+    weight=lambda grad, input, weight_spec: _weight(grad, weight_spec, input),
 )
 derivative(
     "addr",

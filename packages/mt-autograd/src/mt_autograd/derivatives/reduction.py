@@ -58,7 +58,7 @@ def product_of_others(self: Any, dim: int) -> Any:
 def _prod_all(grad: Any, self: Any, result: Any) -> Any:
     """The product divided by each element; with zeros the product of the others, or 0 where two elements are zero."""
     if not self.dim():
-        return grad.clone()
+        return grad
     self = self.to(grad.dtype)
     zeros = _count_of_zeros(self)
     if zeros == 0:
@@ -72,7 +72,7 @@ def _prod_all(grad: Any, self: Any, result: Any) -> Any:
 
 def _prod_dim(grad: Any, self: Any, dim: int, keepdim: bool, result: Any) -> Any:
     if not self.dim():
-        return grad.clone()
+        return grad
     self = self.to(grad.dtype)
     grad, result = restore(grad, self.shape, dim, keepdim), restore(result, self.shape, dim, keepdim)
     if _count_of_zeros(self) == 0:

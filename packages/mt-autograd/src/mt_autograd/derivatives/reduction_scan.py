@@ -18,7 +18,9 @@ from .reduction import counted_zeros
 
 def _reverse_sum(grad: Any, dim: int) -> Any:
     """Sums of all elements from each one on."""
-    return grad.flip((dim,)).cumsum(dim).flip((dim,)) if grad.dim() else grad
+    if grad.numel() <= 1 or grad.shape[dim] == 1:
+        return grad
+    return grad.flip((dim,)).cumsum(dim).flip((dim,))
 
 
 derivative("cumsum", self=lambda grad, dim: _reverse_sum(grad, dim))
@@ -47,8 +49,8 @@ def _cumprod(grad: Any, self: Any, dim: int, result: Any) -> Any:
 derivative("cumprod", self=_cumprod)
 
 
-def _extreme(grad: Any, self_spec: Any, dim: int, result1: Any) -> Any:
-    return written(counted_zeros(grad, self_spec), "scatter_add", dim, result1, grad)
+def _extreme(grad: Any, self: Any, dim: int, result1: Any) -> Any:
+    return written(counted_zeros(grad, self), "scatter_add", dim, result1, grad)
 
 
 derivative("cummax", self=_extreme)

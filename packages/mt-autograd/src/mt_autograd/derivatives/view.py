@@ -11,6 +11,7 @@ from mt_core.dispatch.registry import overload
 from mt_core.meta_array import contiguous_strides
 
 from ..rules import derivative, forward_rule, non_differentiable
+from ._parts import counted
 
 _slice = overload("slice.Tensor", "view")
 
@@ -41,19 +42,17 @@ derivative("permute", self=lambda grad, dims: grad.permute(inverse_permutation(d
 derivative("t", self=lambda grad: grad.t())
 # The engine sums a gradient over the dimensions that were widened.
 derivative("expand", self=lambda grad: grad)
-for _name in ("squeeze", "squeeze.dim", "squeeze.dims"):
-    derivative(_name, self=lambda grad, self_spec: grad.reshape(self_spec.shape))
+derivative("squeeze", self=lambda grad, self_spec: grad.reshape(self_spec.shape))
+for _name in ("squeeze.dim", "squeeze.dims"):
+    derivative(_name, self=lambda grad, self_spec, dim: grad.reshape(self_spec.shape))
 derivative("unsqueeze", self=lambda grad, dim: grad.squeeze(dim))
 # In place these have nodes of their own name.
 derivative("transpose_.int", node="TransposeBackward1", self=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
 derivative("t_", node="TBackward1", self=lambda grad: grad.t())
 derivative("unsqueeze_", node="UnsqueezeBackward1", self=lambda grad, dim: grad.squeeze(dim))
-for _name, _node in (
-    ("squeeze_", "SqueezeBackward3"),
-    ("squeeze_.dim", "SqueezeBackward4"),
-    ("squeeze_.dims", "SqueezeBackward5"),
-):
-    derivative(_name, node=_node, self=lambda grad, self_spec: grad.reshape(self_spec.shape))
+derivative("squeeze_", node="SqueezeBackward3", self=lambda grad, self_spec: grad.reshape(self_spec.shape))
+for _name, _node in (("squeeze_.dim", "SqueezeBackward4"), ("squeeze_.dims", "SqueezeBackward5")):
+    derivative(_name, node=_node, self=lambda grad, self_spec, dim: grad.reshape(self_spec.shape))
 derivative(
     "select.int",
     self=lambda grad, self_spec, dim, index: within(self_spec.shape, grad, lambda whole: whole.select(dim, index)),
@@ -140,7 +139,7 @@ def scatter_strided(flat: Tensor, grad: Tensor, shape: Sequence[int], strides: S
     """Add a gradient of the strided window to a flat tensor of zeros."""
     if overlaps(shape, strides):
         indices = ops.arange(flat.numel(), device=flat.device).as_strided(shape, strides, offset)
-        return flat.index_add(0, indices.reshape(-1), grad.reshape(-1))
+        return flat.index_add_(0, indices.reshape(-1), grad.reshape(-1))
     flat.as_strided(shape, strides, offset).copy_(grad)
     return flat
 
@@ -173,7 +172,7 @@ def unfold_backward(grad: Tensor, self_spec: Any, dimension: int, size: int, ste
     if dense:
         windows[dimension] *= step
     total = extent(dense, strides)
-    return scatter_strided(grad.new_zeros([total]), grad, grad.shape, windows, 0).view(dense)
+    return counted(scatter_strided(grad.new_zeros([total]), grad, grad.shape, windows, 0).view(dense), 0)
 
 
 forward_rule("linear", "_unsafe_view")

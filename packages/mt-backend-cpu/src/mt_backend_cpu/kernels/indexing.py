@@ -167,7 +167,7 @@ def _only_mask(indices: list[Any], ndim: int) -> np.ndarray | None:
 
 
 #: Integer type -> the unsigned type of its size, in which a negative number is greater than every size.
-_UNSIGNED = {"b": np.uint8, "h": np.uint16, "i": np.uint32, "l": np.uint64, "q": np.uint64}
+_UNSIGNED = {"B": np.uint8, "b": np.uint8, "h": np.uint16, "i": np.uint32, "l": np.uint64, "q": np.uint64}
 
 
 def within(index: np.ndarray, size: int) -> bool:

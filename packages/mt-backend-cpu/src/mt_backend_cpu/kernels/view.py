@@ -39,9 +39,12 @@ def unsqueeze(self: Any, dim: int) -> Any:
     ndim = self.ndim
     if not self.size or not -ndim - 1 <= dim <= ndim:
         return None
-    shape = list(self.shape)
-    shape.insert(dim + ndim + 1 if dim < 0 else dim, 1)
-    return self.reshape(shape)
+    shape, at = list(self.shape), dim + ndim + 1 if dim < 0 else dim
+    narrow = 1 in shape
+    shape.insert(at, 1)
+    made = self.reshape(shape)
+    # NumPy makes strides along dimensions of size 1 anew.
+    return None if narrow and made.strides[:at] + made.strides[at + 1 :] != self.strides else made
 
 
 @short_view("squeeze.dim", row_major=True)

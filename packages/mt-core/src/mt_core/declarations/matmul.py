@@ -159,6 +159,7 @@ family.composite(
     variants="function",
     namespace="torch._C._nn",
     out=True,
+    exact_out=True,
     doc="input @ weight.T + bias over the last dimension: (*, k), (m, k), (m) -> (*, m).",
 )
 family.composite(

@@ -74,7 +74,8 @@ def isin_number(element: Any, test_elements: Any, assume_unique: bool, invert: b
 def isin_one(elements: Any, test_element: Any, assume_unique: bool, invert: bool) -> Any:
     for d in (elements.dtype, _of_number(test_element)):
         check_findable(d)
-    return ops.ne(elements, test_element) if invert else ops.eq(elements, test_element)
+    found = ops.ne(elements, test_element) if invert else ops.eq(elements, test_element)
+    return found.contiguous()
 
 
 def _of_number(number: Any) -> dtypes.dtype:

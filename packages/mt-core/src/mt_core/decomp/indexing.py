@@ -28,10 +28,6 @@ Ints = tuple[int, ...]
 @composite("take_along_dim")
 def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
     """self (*), indices (*), broadcast but along `dim` -> shape of indices; without `dim`, of the flattened self."""
-    if indices.dtype is not dtypes.int64:
-        raise RuntimeError(
-            f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.scalar_type_name(indices.dtype)}"
-        )
     if dim is None:
         return self.view(-1).gather(0, indices.view(-1))
     if self.dim() != indices.dim():
@@ -39,7 +35,11 @@ def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{self.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
         )
-    if dim is not None and self.dim():
+    if indices.dtype is not dtypes.int64:
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.scalar_type_name(indices.dtype)}"
+        )
+    if self.dim():
         size = self.size(dim)
         indices = indices.remainder(size)
     at = dim % self.dim() if -self.dim() <= dim < self.dim() else self.size(dim if self.dim() else 0)

@@ -107,10 +107,10 @@ def _bags(
     size_of_each_offset: bool,
 ) -> tuple[Any, Any, Any, Any]:
     """See `embedding_bag`; with `size_of_each_offset`, sums have a size for the last offset too."""
+    common = dtypes.promote_types(indices.dtype, offsets.dtype)
+    indices, offsets = indices.to(common), offsets.to(common)
     _check(weight, indices, offsets, mode, per_sample_weights)
     indices = indices.reshape(-1)
-    if indices.dtype is not offsets.dtype:
-        indices, offsets = indices.to(dtypes.int64), offsets.to(dtypes.int64)
     summed_at_once = mode != _MAX and padding_idx is None and _sums_at_once(weight, per_sample_weights)
     if not all(map(has_elements, (weight, indices, offsets))):
         return _without_elements(
@@ -239,13 +239,11 @@ def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weight
             "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
             f"Float, Double; but got {weight.type()} instead (while checking arguments for embedding_bag)"
         )
-    # PyTorch names the first argument of its check 'indices' in both cases.
-    for name, given in (("indices", indices), ("indices", offsets)):
-        if given.dtype is not dtypes.int64 and given.dtype is not dtypes.int32:
-            raise RuntimeError(
-                f"Expected tensor for argument #1 '{name}' to have one of the following scalar types: Long, Int; but "
-                f"got {type_text(given)} instead (while checking arguments for embedding_bag)"
-            )
+    if indices.dtype is not dtypes.int64 and indices.dtype is not dtypes.int32:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but "
+            f"got {type_text(indices)} instead (while checking arguments for embedding_bag)"
+        )
     if mode not in (_SUM, _MEAN, _MAX):
         raise RuntimeError("`mode` must be sum, mean, or max.")
     if per_sample_weights is None:

@@ -52,6 +52,7 @@ def fused_rms_norm(input: Any, normalized_shape: Ints, weight: Any, eps: float |
     scaled = wide * rstd
     if weight is not None:
         scaled = scaled * weight
+    scaled = scaled.contiguous()
     return scaled if scaled._dtype is d else scaled.to(d), rstd
 
 

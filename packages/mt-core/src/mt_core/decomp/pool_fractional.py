@@ -97,6 +97,8 @@ def _check(self: Any, kernel: list[int], output: list[int], samples: Any, name: 
 def _check_samples(self: Any, samples: Any, count: int) -> None:
     if samples.dtype is not self.dtype:
         raise RuntimeError("Expect _random_samples to have the same dtype as input")
+    if samples.dim() != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples.dim()}")
     batch = 1 if self.dim() == count + 1 else self.shape[0]
     if samples.shape[0] < batch:
         raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")

@@ -19,6 +19,7 @@ from ..errors import NoData
 from ..hollow import has_elements
 from ..keys import STRIDED
 from ..layout import broadcast_shapes, broadcast_strides, output_strides
+from ..meta_array import contiguous_strides
 from ..number_range import check_number
 from ..printing_cpp import type_text
 from ..spec import Spec
@@ -151,7 +152,8 @@ def index(self: Any, indices: list[Any]) -> Spec:
     _check_indices(indices)
     shape = indexed_shape(self, indices)
     given = [index for index in indices if index is not None]
-    if not self._keys & STRIDED and not any(index._keys & STRIDED for index in given):
+    strided = self._keys & STRIDED or any(index._keys & STRIDED for index in given)
+    if 0 not in shape and not strided:
         return Spec(shape, self._dtype)
     return Spec(shape, self._dtype, _indexed_strides(self, indices, shape))
 
@@ -169,11 +171,26 @@ def _indexed_strides(self: Any, indices: list[Any], shape: Ints) -> Ints:
     width = len(shape) - len(kept)
     after = (0,) * (len(kept) - lead)
     operands = [(*kept[:lead], *(0,) * width, *kept[lead:])]
+    if 0 in shape:
+        return _strides_without_elements(indices, shape, operands, lead, width)
     for index in indices:
         if index is not None and index._dtype not in _MASKS:
             steps = broadcast_strides(index._array.shape, index.stride(), shape[lead : lead + width])
             operands.append((*(0,) * lead, *steps, *after))
     return output_strides(shape, operands)
+
+
+def _strides_without_elements(indices: list[Any], shape: Ints, operands: list[Ints], lead: int, width: int) -> Ints:
+    """As `_indexed_strides`: indices have a stride along each other dimension of size 1, too, which decides here."""
+    alike = True
+    for index in indices:
+        if index is not None:
+            sizes = index._array.shape if index._dtype not in _MASKS else shape[lead : lead + 1]
+            aligned = ((1,) * (width - len(sizes)) + tuple(sizes))[-width:] if width else ()
+            whole = (*(1,) * lead, *aligned, *(1,) * (len(shape) - lead - width))
+            steps, alike = contiguous_strides(whole), alike and whole == shape
+            operands.append(tuple(step if n == m else 0 for step, n, m in zip(steps, whole, shape, strict=True)))
+    return output_strides(shape, operands, alike)
 
 
 def _fills_a_mask(self: Any, indices: list[Any], values: Any, accumulate: bool) -> Any:

@@ -35,7 +35,8 @@ def vector_norm(self: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Spe
                     f"linalg.vector_norm cannot compute the {ord} norm on the dimension {i}because this dimension "
                     "is empty and the operation does not have an identity"
                 )  # fmt: skip
-    if (dtype or d).itemsize == 1 and math.prod(shape) > math.prod(reduced_shape(shape, dims, keepdim)):
+    reduces = math.prod(shape) > math.prod(reduced_shape(shape, dims, keepdim)) or not shape and dim is not None
+    if (dtype or d).itemsize == 1 and reduces:
         raise NotImplementedError(f"\"norm_cpu\" not implemented for '{scalar_type_name(dtype or d)}'")
     return Spec(reduced_shape(shape, dims, keepdim), (dtype or d).to_real(), arguments={"dim": dims})
 

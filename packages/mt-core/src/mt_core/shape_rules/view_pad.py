@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dispatch.registry import register_shape_rule as shape_rule
-from ..layout import output_strides, strides_like
+from ..layout import copied_strides, strides_like
 from ..number_range import check_number
 from ..spec import Spec
 
@@ -36,8 +36,8 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any) -> Spec:
                 f"The input size {before[at]}, plus negative padding {pad[2 * i]} and {pad[2 * i + 1]} resulted in "
                 f"a negative output size, which is invalid. Check dimension {at} of your input."
             )
-    if not any(pad):
-        return Spec(shape, self._dtype, output_strides(tuple(shape), [self.stride()]))  # a copy
+    if not any(n > 0 for n in pad):
+        return Spec(shape, self._dtype, copied_strides(tuple(shape), self.stride()))  # a copy of a part
     return Spec(shape, self._dtype, strides_like(self, tuple(shape)))
 
 
