@@ -63,6 +63,7 @@ _SUBMODULES = frozenset(
 #: Module -> what PyTorch has at the top level and that module defines.
 _EXPORTS = {
     ".func": "vmap",
+    "._C": "PyTorchFileReader ScriptModule",
     "._C._schemas": """AnyType Argument AwaitType BoolType ComplexType DeviceObjType DictType FloatType FunctionSchema
         FutureType IntType ListType NoneType NumberType OptionalType RRefType StreamObjType StringType SymBoolType
         SymIntType TensorType TupleType Type parse_schema""",
