@@ -268,7 +268,7 @@ class OperatorNode(Node):
         specs = zip(self.plan.specs, self.specs, strict=True)
         of = next((self._spec(kept, at, kind) for (name, at, kind), kept in specs if name == f"{argument}_spec"), None)
         if of is None and fact == "sizes_opt":
-            return ()
+            return (0,)
         if of is None:
             of = self._kept_value(argument)
         if dim is not None:

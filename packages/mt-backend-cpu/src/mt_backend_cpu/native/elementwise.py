@@ -24,8 +24,17 @@ def _first_two(self: Any, other: Any, *rest: Any) -> bool:
     return are_tensors(self, other)
 
 
+def _can_be_negated(alpha: Any) -> bool:
+    """Whether an integer is one of int64, and so is its negative."""
+    return not isinstance(alpha, int) or abs(alpha) < 1 << 63
+
+
+def _first_two_scaled(self: Any, other: Any, alpha: Any) -> bool:
+    return are_tensors(self, other) and _can_be_negated(alpha)
+
+
 def _is_scaled(self: Any, other: Any, alpha: Any) -> bool:
-    return bool(alpha != 1 and abs(alpha) < _HELD)
+    return bool(alpha != 1 and abs(alpha) < _HELD and _can_be_negated(alpha))
 
 
 def _is_held(*arguments: Any) -> bool:
@@ -48,7 +57,7 @@ if library is not None:
     library.use_bfloat16(bfloat16.numpy_dtype)
     kernels(
         {"add.Tensor": _add_scaled, "sub.Tensor": subtract_scaled},
-        accepts=Accepts(dtypes=HALF_TYPES, also=_first_two), half="native",
+        accepts=Accepts(dtypes=HALF_TYPES, also=_first_two_scaled), half="native",
     )  # fmt: skip
     kernels(
         {"add.Tensor": library.add, "sub.Tensor": library.sub},

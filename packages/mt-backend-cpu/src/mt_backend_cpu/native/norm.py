@@ -32,6 +32,11 @@ if library is not None:
     _ROWS = Accepts(dtypes=_SINGLE, layout="row_major", also=_takes)
     _GRADS = Accepts(dtypes=_SINGLE, layout="row_major", also=lambda grad_out, input, *rest: _takes(input))
 
+    def _are_last(input: Any, normalized_shape: Ints, *rest: Any) -> bool:
+        return _takes(input) and input._array.shape[-len(normalized_shape) :] == tuple(normalized_shape)
+
+    _LAST = Accepts(dtypes=_SINGLE, layout="row_major", also=_are_last)
+
     @kernel("native_layer_norm", accepts=_ROWS)
     def native_layer_norm(
         input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float
@@ -41,7 +46,7 @@ if library is not None:
         result, mean, rstd = _layer_norm(input, math.prod(normalized_shape), weight, bias, eps)
         return result, mean.reshape(statistics), rstd.reshape(statistics)
 
-    @fused("layer_norm", _ROWS)
+    @fused("layer_norm", _LAST)
     def layer_norm(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool) -> Any:
         """input (*L, *S), weight (*S), bias (*S) -> (*L, *S)."""
         return _layer_norm(input, math.prod(normalized_shape), weight, bias, eps)[0]
@@ -71,14 +76,14 @@ if library is not None:
     def _epsilon(eps: float | None) -> float:
         return _LEAST if eps is None else eps
 
-    @fused("_fused_rms_norm", _ROWS)
+    @fused("_fused_rms_norm", _LAST)
     def fused_rms_norm(input: Any, normalized_shape: Ints, weight: Any, eps: float | None) -> tuple[Any, Any]:
         """input (*L, *S), weight (*S) -> result (*L, *S), 1 / root mean square (*L, 1, ..., 1)."""
         statistics = input.shape[: input.ndim - len(normalized_shape)] + (1,) * len(normalized_shape)
         result, rstd = _rms_norm(input, math.prod(normalized_shape), weight, _epsilon(eps))
         return result, rstd.reshape(statistics)
 
-    @fused("rms_norm", _ROWS)
+    @fused("rms_norm", _LAST)
     def rms_norm(input: Any, normalized_shape: Ints, weight: Any, eps: float | None) -> Any:
         """input (*L, *S), weight (*S) -> (*L, *S)."""
         return _rms_norm(input, math.prod(normalized_shape), weight, _epsilon(eps))[0]
