@@ -11,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mt_backend_cpu import native
-from mt_backend_cpu.kernels import indexing as on_numpy
-from mt_backend_cpu.kernels import sort as sorted_on_numpy
+from mt_core.dispatch.registry import registering_own
 from mt_core.dtypes import bfloat16
+
+with registering_own():  # it may be the first to import them
+    from mt_backend_cpu.kernels import indexing as on_numpy
+    from mt_backend_cpu.kernels import sort as sorted_on_numpy
 
 pytestmark = pytest.mark.skipif(native.library is None, reason="the native library is not used")
 

@@ -34,7 +34,7 @@ def _first_two_scaled(self: Any, other: Any, alpha: Any) -> bool:
 
 
 def _is_scaled(self: Any, other: Any, alpha: Any) -> bool:
-    return bool(alpha != 1 and abs(alpha) < _HELD and _can_be_negated(alpha))
+    return hasattr(other, "_array") and bool(alpha != 1 and abs(alpha) < _HELD and _can_be_negated(alpha))
 
 
 def _is_held(*arguments: Any) -> bool:

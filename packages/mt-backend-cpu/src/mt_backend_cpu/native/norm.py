@@ -10,7 +10,6 @@ import numpy as np
 from mt_core.dispatch.kernel import Accepts
 from mt_core.dtypes import float32
 from mt_core.keys import STRIDED
-from mt_core.tensor_types import TENSORS
 
 from ..registry import fused, kernel
 from . import library
@@ -109,7 +108,7 @@ if library is not None:
 
     def _has_plain_numbers(input: Any, *numbers: Any) -> bool:
         """Whether there are elements, and a number for each channel lies beside the next."""
-        return _takes(input) and all(n.__class__ not in TENSORS or not n._keys & STRIDED for n in numbers)
+        return _takes(input) and not any(getattr(n, "_keys", 0) & STRIDED for n in numbers)
 
     def _has_plain_statistics(grad_out: Any, *rest: Any) -> bool:
         return _has_plain_numbers(*rest)

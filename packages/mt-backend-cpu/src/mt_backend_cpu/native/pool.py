@@ -15,9 +15,13 @@ from . import library
 Ints = tuple[int, ...]
 
 
-@functools.lru_cache(maxsize=512)
 def geometry(shape: Ints, spatial: int, ceil_mode: bool, *window: Ints) -> Ints:
     """The sizes of the output, and the window's kernel, stride, padding and dilation, one after the other."""
+    return _geometry(shape, spatial, ceil_mode, *map(tuple, window))
+
+
+@functools.lru_cache(maxsize=512)
+def _geometry(shape: Ints, spatial: int, ceil_mode: bool, *window: Ints) -> Ints:
     values = windows_of(spatial, *window)
     kernel_size, stride, padding = values[:3]
     dilation = values[3] if len(values) > 3 else (1,) * spatial
@@ -69,7 +73,7 @@ if library is not None:
         @kernel(f"adaptive_max_pool{spatial}d", accepts=accepts)
         def adaptive_max_pool(self: Any, output_size: Ints) -> Any:
             """self (*, *S) -> largest elements and their places (*, *output_size)."""
-            return _adaptive_max_pool(self, output_size)
+            return _adaptive_max_pool(self, tuple(output_size))
 
     def _average(spatial: int) -> None:
         @kernel(f"avg_pool{spatial}d", accepts=Accepts(dtypes=_SINGLE, also=_has_small_planes))
@@ -94,7 +98,7 @@ if library is not None:
         @fused(f"_adaptive_avg_pool{spatial}d", Accepts(dtypes=_SINGLE, also=_has_small_planes))
         def adaptive_avg_pool(self: Any, output_size: Ints) -> Any:
             """self (*, *S) -> means (*, *output_size)."""
-            return _adaptive_avg_pool(self, output_size)
+            return _adaptive_avg_pool(self, tuple(output_size))
 
         @fused(
             f"_adaptive_avg_pool{spatial}d_backward",
