@@ -15,6 +15,10 @@ if library is not None:
     _cross_entropy, _nll_loss, _nll_loss_backward = library.cross_entropy, library.nll_loss, library.nll_loss_backward
     _SINGLE, _LABELS = frozenset((float32,)), frozenset((int64,))
 
+    def _has_classes(self: Any, target: Any, weight: Any, reduction: int, *rest: Any) -> bool:
+        """Whether there are scores, and the reduction is one of the three: any integer is let through."""
+        return bool(self._array.size > 0 and 0 <= reduction <= 2)
+
     def _refuse(self: Any, target: Any, ignore_index: int) -> NoReturn:
         classes = self.shape[-1]
         refuse_classes(int(target[(target != ignore_index) & ((target < 0) | (target >= classes))].reshape(-1)[0]))
@@ -23,7 +27,7 @@ if library is not None:
         "cross_entropy_loss",
         Accepts(
             dtypes={"self": _SINGLE, "target": _LABELS}, ranks={"self": (2,), "target": (1,)}, layout="row_major",
-            defaults=("weight", "label_smoothing"), also=lambda self, *rest: self._array.size > 0,
+            defaults=("weight", "label_smoothing"), also=_has_classes,
         ),
     )  # fmt: skip
     def cross_entropy(self: Any, target: Any, reduction: int, ignore_index: int) -> Any:
@@ -32,9 +36,6 @@ if library is not None:
         if loss is None:
             _refuse(self, target, ignore_index)
         return loss
-
-    def _has_classes(self: Any, *rest: Any) -> bool:
-        return self._array.size > 0
 
     @kernel(
         "nll_loss_forward",
@@ -54,7 +55,7 @@ if library is not None:
         "nll_loss_backward",
         accepts=Accepts(
             dtypes=dict.fromkeys(("grad_output", "self", "weight", "total_weight"), _SINGLE) | {"target": _LABELS},
-            layout="row_major", also=lambda grad_output, self, *rest: self._array.size > 0,
+            layout="row_major", also=lambda grad_output, *rest: _has_classes(*rest),
         ),
     )  # fmt: skip
     def nll_loss_backward(

@@ -248,7 +248,21 @@ class NestedTensor(CompoundTensor):
         """The state repeats what it was made of."""
 
 
+#: What a file says of a nested tensor -> what it has to be.
+_PARTS: dict[str, tuple[type, ...]] = {
+    "values": (Tensor,), "offsets": (Tensor,), "lengths": (Tensor, type(None)), "requires_grad": (bool,),
+    "_ragged_idx": (int,), "_metadata_cache": (dict, type(None)),
+}  # fmt: skip
+
+
 def _rebuild_njt(constructor_kwargs: dict[str, Any]) -> Any:
+    fits = {"values", "offsets"} <= constructor_kwargs.keys() and all(
+        isinstance(value, _PARTS.get(name, ())) for name, value in constructor_kwargs.items()
+    )
+    if not fits:
+        raise RuntimeError(
+            f"a nested tensor is not made of {', '.join(sorted(map(str, constructor_kwargs))) or 'nothing'}"
+        )
     return NestedTensor(**constructor_kwargs)
 
 
