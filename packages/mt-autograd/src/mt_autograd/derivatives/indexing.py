@@ -222,7 +222,7 @@ derivative(
     ),
     source=lambda grad, index, source: grad.take(index).reshape(source.shape),
 )
-non_differentiable("nonzero", "count_nonzero", "count_nonzero.dim_IntList")
+non_differentiable("nonzero", "nonzero_static", "count_nonzero", "count_nonzero.dim_IntList")
 
 
 def _embedding(

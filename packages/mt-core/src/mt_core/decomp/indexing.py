@@ -209,7 +209,8 @@ def repeat_interleave_int(self: Any, repeats: int, dim: int | None, output_size:
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {size * repeats} but got {output_size}")
     at = wrap_dim(dim, self.dim())
     wide = self.unsqueeze(at + 1)
-    return wide.expand((*wide.shape[: at + 1], repeats, *wide.shape[at + 2 :])).clone().flatten(at, at + 1)
+    wide = wide.expand((*wide.shape[: at + 1], repeats, *wide.shape[at + 2 :]))
+    return wide.clone(memory_format=contiguous_format).flatten(at, at + 1)
 
 
 @composite("nonzero_static")
