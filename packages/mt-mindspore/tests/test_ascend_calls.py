@@ -37,6 +37,9 @@ WORDS = {
     "padding": {"pad"}, "num_groups": {"group"},
 }  # fmt: skip
 
+#: Operators whose results' shapes depend on elements, of which the recorder has none: their kernels are not reached.
+READS_ELEMENTS = {"masked_select", "nonzero"}
+
 KINDS = {
     bool: {"bool"},
     int: {"int", "Number", "float"},

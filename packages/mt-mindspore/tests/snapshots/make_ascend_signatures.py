@@ -1,7 +1,7 @@
 """Write what MindSpore says of its primitives' arguments; it must be installed.
 
-Each primitive that has a kernel for Ascend is called with objects that fit no argument; MindSpore refuses them, and says
-what a valid call has: names and kinds. Which have a kernel is read off the headers that the wheel brings.
+Each primitive that has a kernel for Ascend is called with objects that fit no argument. MindSpore refuses them, and
+says what a valid call has: names and kinds. Which have a kernel is read off the headers that the wheel brings.
 """
 
 from __future__ import annotations
