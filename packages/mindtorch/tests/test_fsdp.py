@@ -92,9 +92,6 @@ def test_a_part_of_another_dtype_is_taken_up() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"cpu_offload": fsdp.CPUOffload(True)}, "cpu_offload .*lie on the CPU already"),
-        ({"backward_prefetch": fsdp.BackwardPrefetch.BACKWARD_POST}, "BACKWARD_POST"),
-        ({"forward_prefetch": True}, "forward_prefetch"),
         ({"device_id": 0}, "device_id=0"),
         ({"mixed_precision": fsdp.MixedPrecision(keep_low_precision_grads=True)}, "keep_low_precision_grads"),
     ],
@@ -127,10 +124,6 @@ def test_what_is_refused() -> None:
         for name in ("full_optim_state_dict", "rekey_optim_state_dict"):
             with pytest.raises(NotImplementedError, match=name):
                 getattr(FSDP, name)(model, None)
-        for option in ("rank0_only", "with_grads"):
-            with pytest.raises(NotImplementedError, match=option):
-                with FSDP.summon_full_params(model, **{option: True}):
-                    pass
         with pytest.raises(NotImplementedError, match="its own state_dict"):
             get_model_state_dict(model)
         with FSDP.summon_full_params(model), pytest.raises(AssertionError, match="within summon_full_params"):
@@ -142,3 +135,31 @@ def test_what_is_refused() -> None:
         assert not model._is_summoned and not model.module[0]._is_summoned
 
     run_threads(1, run)
+
+
+def test_what_was_gathered_ahead_and_not_used_is_gathered_again_once_it_changed() -> None:
+    """A forward that takes another way than the last one leaves a gathering behind, of values that are old then."""
+
+    class Chosen(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = (FSDP(nn.Linear(2, 2, bias=False), forward_prefetch=True) for _ in range(2))
+            self.uses_second = True
+
+        def forward(self, x: Any) -> Any:
+            x = self.first(x)
+            return self.second(x) if self.uses_second else x
+
+    def run(group: Any) -> None:
+        model = Chosen()
+        chosen = FSDP(model, forward_prefetch=True)
+        with torch.no_grad():
+            chosen(torch.ones(1, 2))
+            model.uses_second = False
+            chosen(torch.ones(1, 2))
+            for parameter in chosen.parameters():
+                parameter.fill_(2.0)
+            model.uses_second = True
+            assert chosen(torch.ones(1, 2)).tolist() == [[16.0, 16.0]]
+
+    run_threads(2, run)

@@ -50,6 +50,13 @@ def spread(torch: Any, policy: str | None = "classes", model: Any = None, **opti
         return fsdp.FullyShardedDataParallel(model, auto_wrap_policy=chosen, **options)
 
 
+def or_message(function: Callable[[], Any]) -> Any:
+    try:
+        return function()
+    except NotImplementedError as error:
+        return str(error)
+
+
 def batch(torch: Any, group: Any) -> Any:
     return torch.ones(2, 2) * (group.rank() + 1)
 
@@ -251,4 +258,51 @@ def refused(torch: Any, group: Any) -> Any:
             call()
         except ValueError as error:
             found.append(str(error).splitlines()[0])
+    return found
+
+
+@program
+def gathered_ahead(torch: Any, group: Any) -> Any:
+    fsdp = torch.distributed.fsdp
+    found = []
+    for options in ({"forward_prefetch": True}, {"backward_prefetch": fsdp.BackwardPrefetch.BACKWARD_POST}):
+        model = spread(torch, **options)
+        optimizer = torch.optim.SGD(model.parameters(), 0.125)
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(batch(torch, group)).sum().backward()
+            optimizer.step()
+            with torch.no_grad():
+                found.append(told(model(batch(torch, group))))
+    return found
+
+
+@program
+def summoned_by_some(torch: Any, group: Any) -> Any:
+    """Whole parameters for the first rank alone, and gradients with them; what is written to these."""
+    fsdp = torch.distributed.fsdp
+    found = []
+    for originals in (False, True):
+        for options in (
+            {"rank0_only": True},
+            {"rank0_only": True, "writeback": False},
+            {"with_grads": True},
+            {"with_grads": True, "writeback": False},
+        ):
+            model = spread(torch, use_orig_params=originals)
+            (model(batch(torch, group)) ** 2).sum().backward()
+
+            def look(model: Any = model, options: Any = options) -> Any:
+                with fsdp.FullyShardedDataParallel.summon_full_params(model, **options):
+                    seen = [
+                        [name, list(p.shape), told(p.detach()), told(p.grad) if "with_grads" in options else None]
+                        for name, p in model.named_parameters()
+                    ]
+                    if "with_grads" in options:
+                        for number, parameter in enumerate(model.parameters()):
+                            parameter.grad.fill_(number)
+                return seen
+
+            found.append(or_message(look))
+            found.append([None if p.grad is None else told(p.grad) for p in model.parameters()])
     return found

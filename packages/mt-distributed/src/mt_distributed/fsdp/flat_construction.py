@@ -10,7 +10,7 @@ import mt_core as mt
 from mt_nn.modules.module import Module
 
 from ..world import _get_default_group
-from .api import BackwardPrefetch, MixedPrecision, ShardingStrategy
+from .api import MixedPrecision, ShardingStrategy
 from .flat_parameter import Layout
 
 __all__ = ["ignored_of", "layout_of", "materialize", "refuse", "refuse_batch_norms", "unit_modules"]
@@ -18,11 +18,8 @@ __all__ = ["ignored_of", "layout_of", "materialize", "refuse", "refuse_batch_nor
 _HYBRID = (ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2)
 
 
-def refuse(offload: Any, prefetch: Any, mixed: MixedPrecision, forward_prefetch: bool, device_id: Any) -> None:
+def refuse(mixed: MixedPrecision, device_id: Any) -> None:
     refused = {
-        "cpu_offload: parameters lie on the CPU already": offload is not None and offload.offload_params,
-        "backward_prefetch=BACKWARD_POST: BACKWARD_PRE and None are": prefetch is BackwardPrefetch.BACKWARD_POST,
-        "forward_prefetch=True": forward_prefetch,
         "MixedPrecision(keep_low_precision_grads=True)": mixed.keep_low_precision_grads,
         f"device_id={device_id}: cpu is": device_id is not None
         and (isinstance(device_id, int) or mt.device(device_id).type != "cpu"),

@@ -10,6 +10,7 @@ import mt_core as mt
 from mt_nn.modules.module import Module
 from mt_nn.parameter import Parameter
 
+from .. import distributed_c10d as dist
 from .sharded_parameter import ShardedParameter
 
 __all__ = ["FlatParameter", "Layout", "Piece"]
@@ -128,7 +129,7 @@ class FlatParameter(ShardedParameter):
         chunk = -(-end // self.count)
         self.shape, self.sizes = mt.Size([chunk * self.count]), [chunk] * self.count
         self.trained = any(piece.trained for piece in self.pieces)
-        self.whole, self.accumulated = None, None
+        self.whole, self.accumulated, self.shows_gradients = None, None, False
         with mt.no_grad():
             flat = mt.zeros(self.shape, dtype=self.dtype)
             for piece in self.pieces:
@@ -200,13 +201,36 @@ class FlatParameter(ShardedParameter):
             owner._parameters.pop(name, None)
             vars(owner)[name] = value
 
-    def show_whole(self) -> list[Any]:
-        """Let the modules have copies of the whole as their parameters, by the original names; the copies."""
+    def whole_gradients(self, layout: Layout) -> list[Any]:
+        """The whole gradients of original parameters, None for those that have none on any rank; all ranks call it."""
+        kept = self._kept_gradient()
+        own = mt.zeros(self.sizes[0], dtype=self.dtype) if kept is None else kept
+        has = mt.tensor([int(piece.parameter.grad is not None) for piece in self.pieces])
+        every = own
+        if self.count > 1:
+            every = mt.empty(self.shape, dtype=self.dtype)
+            dist.all_gather_into_tensor(every, own, group=layout.groups[1])
+            dist.all_reduce(has, dist.ReduceOp.MAX, group=layout.groups[1])
+        return [
+            view.clone() if is_there else None for view, is_there in zip(self.views(every), has.tolist(), strict=True)
+        ]
+
+    def show_whole(self, grads: Sequence[Any] | None = None) -> list[Any]:
+        """Let the modules have copies of the whole as their parameters, by the original names; the copies.
+
+        Parameters
+        ----------
+        grads
+            Their gradients, which `hide_whole` takes with the values.
+        """
         with mt.no_grad():
             copies = [
                 Parameter(view.detach().clone(), piece.trained)
                 for piece, view in zip(self.pieces, self.views(self.whole), strict=True)
             ]
+        self.shows_gradients = grads is not None
+        for copied, grad in zip(copies, grads or (), strict=False):
+            copied.grad = grad
         self.module._parameters.pop("_flat_param", None)
         for piece, copied in zip(self.pieces, copies, strict=True):
             for owner, name in piece.places:
@@ -225,6 +249,10 @@ class FlatParameter(ShardedParameter):
                 with mt.no_grad():
                     flat = given.detach().reshape(-1)[begin + own.start : begin + own.stop]
                     self.sharded.detach()[own].copy_(flat)
+                    if self.shows_gradients:
+                        is_here = given.grad is not None and own.stop > own.start
+                        part = given.grad.reshape(-1)[begin + own.start : begin + own.stop] if is_here else None
+                        piece.parameter.grad = None if part is None else part.clone().view(piece.parameter.shape)
         stale = self.views(self.whole)
         for piece, view in zip(self.pieces, stale, strict=True):
             for owner, name in piece.places:

@@ -15,8 +15,14 @@ __all__ = ["after_load", "before_load", "hide", "show", "spread", "told"]
 _PREFIX = "_fsdp_wrapped_module."
 
 
-def show(unit: Any) -> None:
-    """Let a unit's modules have whole parameters by their names."""
+def show(unit: Any, with_grads: bool = False, first_alone: bool = False) -> None:
+    """Let a unit's modules have whole parameters by their names, on all ranks or the first alone.
+
+    Parameters
+    ----------
+    with_grads
+        Whether they have their whole gradients.
+    """
     if unit._is_summoned:
         raise AssertionError("whole parameters are there already: summon_full_params is used within itself")
     group = unit._fsdp_state.group
@@ -25,7 +31,11 @@ def show(unit: Any) -> None:
             raise AssertionError("Cannot manually unshard parameters during forward/backward")
         group.reshard()
         group.unshard()
-        unit._flat.show_whole()
+        grads = unit._flat.whole_gradients(unit._layout) if with_grads else None
+        if first_alone and unit._layout.rank != 0:
+            group.reshard()
+        else:
+            unit._flat.show_whole(grads)
     vars(unit)["_is_summoned"] = True
 
 
@@ -33,7 +43,7 @@ def hide(unit: Any, takes_values: bool) -> None:
     """End `show`."""
     vars(unit)["_is_summoned"] = False
     group = unit._fsdp_state.group
-    if group is not None:
+    if group is not None and group.is_whole:
         unit._flat.hide_whole(takes_values)
         group.reshard()
 

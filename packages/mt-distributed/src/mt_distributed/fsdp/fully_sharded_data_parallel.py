@@ -116,8 +116,13 @@ class FullyShardedDataParallel(Module):
         What is spread: all by default.
     auto_wrap_policy
         Which modules below are wrapped by themselves before (`wrap.ModuleWrapPolicy` and others).
+    cpu_offload
+        Whether parameters lie on the CPU while they are not computed with, and gradients: they do.
     backward_prefetch
-        Whether a backward begins to gather what it needs next; None for no.
+        When a backward begins to gather what it needs next: before it computes gradients, or when it begins to reduce
+        them (``BACKWARD_POST``); None for not ahead.
+    forward_prefetch
+        Whether a forward begins to gather what the last one needed next.
     mixed_precision
         Dtypes in which is computed and reduced.
     ignored_modules, ignored_states
@@ -137,8 +142,7 @@ class FullyShardedDataParallel(Module):
     Raises
     ------
     NotImplementedError
-        With `cpu_offload`, `forward_prefetch`, ``BACKWARD_POST``, ``keep_low_precision_grads``, and where batch norms
-        are to be kept out of mixed precision.
+        With ``keep_low_precision_grads``, and where batch norms are to be kept out of mixed precision.
     """
 
     _is_summoned = False
@@ -169,7 +173,7 @@ class FullyShardedDataParallel(Module):
             raise ValueError("Cannot pass both process_group and device_mesh at the same time. Please just pass only "
                              "one of them.")  # fmt: skip
         mixed = mixed_precision if mixed_precision is not None else MixedPrecision()
-        refuse(cpu_offload, backward_prefetch, mixed, forward_prefetch, device_id)
+        refuse(mixed, device_id)
         strategy = sharding_strategy if sharding_strategy is not None else ShardingStrategy.FULL_SHARD
         ignored = ignored_of(module, ignored_modules, ignored_states)
         if auto_wrap_policy is not None:
@@ -183,6 +187,7 @@ class FullyShardedDataParallel(Module):
                 "param_init_fn": param_init_fn,
                 "device_id": device_id,
                 "sync_module_states": sync_module_states,
+                "forward_prefetch": forward_prefetch,
                 "use_orig_params": use_orig_params,
                 "ignored_states": ignored[1],
                 "device_mesh": device_mesh,
@@ -209,8 +214,11 @@ class FullyShardedDataParallel(Module):
             reshard_after_forward=False if keeps_whole else None,
             policy=policy,
         )
+        state.gathers_ahead_in_forward = forward_prefetch
         if backward_prefetch is None:
             state.backward_prefetch = []
+        elif backward_prefetch is BackwardPrefetch.BACKWARD_POST:
+            state.gather_ahead_after_reduction()
         vars(self)["_fsdp_state"] = state
         self._state_dict_type = StateDictType.FULL_STATE_DICT
         self._state_dict_config: StateDictConfig = FullStateDictConfig()
@@ -380,25 +388,32 @@ class FullyShardedDataParallel(Module):
             Whether units below are whole, too.
         writeback
             Whether what is written to them stays.
+        rank0_only
+            Whether the first rank alone has whole parameters, and others their parts.
         offload_to_cpu
             They lie there anyway.
+        with_grads
+            Whether they have their whole gradients.
 
         Raises
         ------
         NotImplementedError
-            With `rank0_only` and `with_grads`.
+            With `rank0_only` and `writeback`; with `with_grads` where programs see flat parameters
+            (`use_orig_params` is False).
         """
-        if rank0_only or with_grads:
-            name = "rank0_only" if rank0_only else "with_grads"
-            raise NotImplementedError(f"FullyShardedDataParallel.summon_full_params({name}=True) is not supported by "
-                                      "mindtorch")  # fmt: skip
+        if writeback and rank0_only:
+            raise NotImplementedError("writeback=True and rank0_only=True is not supported yet")
         units = FullyShardedDataParallel.fsdp_modules(module)
         if not recurse:
             units = [unit for unit in units if unit is module] or FullyShardedDataParallel.fsdp_modules(module, True)
+        if with_grads and not all(unit._use_orig_params for unit in units):
+            raise NotImplementedError(
+                f"with_grads={with_grads}, use_orig_params=False, offload_to_cpu={offload_to_cpu} is not supported yet"
+            )
         entered = []
         try:
             for unit in units:
-                flat_states.show(unit)
+                flat_states.show(unit, with_grads, rank0_only)
                 entered.append(unit)
             yield
         finally:

@@ -41,6 +41,8 @@ class ParameterGroup:
         self.reshards_after_backward = True
         self.divisor: float | None = None
         self.all_reduce_hook: Callable[[Any], None] | None = None
+        #: Called when a reduction has begun as the last gradient came.
+        self.on_reduction: Callable[[], None] | None = None
         self._gathering: Any = None
         self._versions: list[int] = []
         self._reducing: Any = None
@@ -61,7 +63,8 @@ class ParameterGroup:
 
     def begin_unshard(self) -> None:
         """Begin to gather, unless the parameters are whole or on their way."""
-        if self._gathering is not None or (self.is_whole and not self._has_changed()):
+        is_there = self._gathering is not None or self.is_whole
+        if is_there and not self._has_changed():
             return
         self.reshard()
         flights = []
@@ -118,8 +121,9 @@ class ParameterGroup:
 
     def reshard(self) -> None:
         """Let the modules have their parts, and the memory of whole parameters go."""
-        if self._gathering is not None:
-            self.unshard()
+        flights, self._gathering = self._gathering, None
+        for *_, work in flights or ():
+            work.wait()
         if self.is_whole:
             self.is_whole = False
             for parameter in self.parameters:
@@ -132,6 +136,8 @@ class ParameterGroup:
         self._arrived.add(number)
         if self.in_backward and len(self._arrived) == sum(one.trained for one in self.parameters):
             self.begin_reduce()
+            if self.on_reduction is not None:
+                self.on_reduction()
 
     def inputs_done(self) -> None:
         """Told that the gradients of a forward's inputs are there: if all others are, nothing needs the whole."""

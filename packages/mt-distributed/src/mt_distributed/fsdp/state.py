@@ -60,11 +60,16 @@ class FSDPState:
         self.root: FSDPState | None = None
         self.forward_prefetch: list[FSDPState] = []
         self.backward_prefetch: list[FSDPState] | None = None
+        #: Whether a forward begins to gather what came next in the last one.
+        self.gathers_ahead_in_forward = False
+        self._gathers_after_reduction = False
         self.is_last_backward = True
         self._running = 0
         # Of the root alone:
         self._states: list[FSDPState] = []
         self._order: list[FSDPState] = []
+        self._entered: list[FSDPState] = []
+        self._entered_before: list[FSDPState] = []
         self._has_callback = False
         for module in modules:
             module.register_forward_pre_hook(self._before_forward, prepend=True, with_kwargs=True)
@@ -106,10 +111,11 @@ class FSDPState:
         self._running += 1
         if root is self and self._running == 1 and not (self.group is not None and self.group.in_backward):
             root._order.clear()
+            root._entered, root._entered_before = [], root._entered
         group = self.group
         if group is not None:
             group.unshard()
-        for state in self.forward_prefetch:
+        for state in [*self.forward_prefetch, *self._next_in_forward(root)]:
             if state.group is not None:
                 state.group.begin_unshard()
         dtype = self.policy.param_dtype
@@ -139,7 +145,26 @@ class FSDPState:
         dtype = self.policy.output_dtype
         return output if dtype is None else pytree.tree_map(lambda leaf: _cast(leaf, dtype), output)
 
+    def _next_in_forward(self, root: FSDPState) -> list[FSDPState]:
+        """What the last forward of the root came to after this, where that is to be gathered ahead."""
+        if not self.gathers_ahead_in_forward or (self.group is not None and self.group.in_backward):
+            return []
+        root._entered.append(self)
+        at = len(root._entered)
+        return root._entered_before[at : at + 1] if root._entered_before[:at] == root._entered else []
+
     # Backward
+
+    def gather_ahead_after_reduction(self) -> None:
+        """Begin to gather what a backward needs next when the reduction of this begins, not before this is computed."""
+        self._gathers_after_reduction = True
+        if self.group is not None:
+            self.group.on_reduction = self._gather_next
+
+    def _gather_next(self) -> None:
+        for state in self._next_in_backward(self._find_root()):
+            if state.group is not None and not state.group.in_backward:
+                state.group.begin_unshard()
 
     def _before_backward(self, grad: Any) -> None:
         root = self._find_root()
@@ -152,9 +177,8 @@ class FSDPState:
         if not group.in_backward:
             group.in_backward = True
             group.unshard()
-            for state in self._next_in_backward(root):
-                if state.group is not None and not state.group.in_backward:
-                    state.group.begin_unshard()
+            if not self._gathers_after_reduction:
+                self._gather_next()
         elif not group.is_whole:
             group.unshard()
 
