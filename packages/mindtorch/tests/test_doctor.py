@@ -132,3 +132,13 @@ def test_the_command_is_not_kept_by_a_plugin_that_hangs(make_distribution, run_m
     assert "loaded, from good 1.0" in printed
     listed = subprocess.run([*script, "info"], capture_output=True, text=True, timeout=60, check=False)
     assert listed.returncode == 0, listed.stderr
+
+
+def test_backends_that_are_not_here_are_told_with_who_is_to_bring_them():
+    points = entry_points_of("mindtorch.collectives")
+    lines = "\n".join(
+        line for one in doctor._collectives({point: Outcome("") for point in points}) for line in one.lines()
+    )
+    assert "`gloo` is a name for it, Gloo itself is not used" in lines or "nothing but groups of one process" in lines
+    assert "nccl            not here: it comes with the collectives of mt-backend-gpu" in lines
+    assert "hccl            not here: it comes with the collectives of mt-backend-ascend" in lines

@@ -98,7 +98,7 @@ def examine() -> Report:
         "layers": [_named("mindtorch.layers", name, outcomes) for name in _layers()],
         "extensions": [_finding(point, outcomes[point]) for point in entry_points_of("mindtorch.extensions")],
         "compilers": _all_named("mindtorch.compilers", outcomes),
-        "collectives": [_served(finding) for finding in _all_named("mindtorch.collectives", outcomes)],
+        "collectives": _collectives(outcomes),
         "plugins": _switched_off(),
         "import torch": [_torch()],
     }
@@ -156,6 +156,18 @@ def _layers() -> list[str]:
 
 def _all_named(group: str, outcomes: Outcomes) -> list[Finding]:
     return [_named(group, name, outcomes) for name in discovery.names_in(group)]
+
+
+def _collectives(outcomes: Outcomes) -> list[Finding]:
+    """The backends of ``torch.distributed`` that are here, and what the libraries say of others."""
+    found = [_served(finding) for finding in _all_named("mindtorch.collectives", outcomes)]
+    others: dict[str, str] = {}
+    for finding in found:
+        library = discovery.find_collectives(finding.name) if finding.sound else None
+        elsewhere = getattr(library, "elsewhere", None)
+        others.update({} if elsewhere is None else elsewhere())
+    here = {finding.name for finding in found}
+    return found + [Finding(name, f"not here: {why}") for name, why in others.items() if name not in here]
 
 
 def _served(finding: Finding) -> Finding:

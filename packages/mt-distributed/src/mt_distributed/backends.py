@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from mt_core.plugins.discovery import PluginError, find_collectives, names_in
 
 __all__ = [
+    "NOT_HERE",
     "Backend",
     "BackendConfig",
     "get_default_backend_for_device",
@@ -21,7 +22,7 @@ __all__ = [
 ]
 
 #: Backends that have a name in PyTorch and no library here: who is to bring them.
-_NOT_HERE = {
+NOT_HERE = {
     "nccl": "it comes with the collectives of mt-backend-gpu, which has none yet",
     "hccl": "it comes with the collectives of mt-backend-ascend, which has none yet",
     "ucc": "no distribution brings it",
@@ -143,8 +144,8 @@ def library_of(name: str) -> Any:
     """
     if name in names_in("mindtorch.collectives"):
         return find_collectives(name)
-    if name in _NOT_HERE:
-        raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in: {_NOT_HERE[name]}")
+    if name in NOT_HERE:
+        raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in: {NOT_HERE[name]}")
     try:
         return find_collectives(name)
     except PluginError as error:

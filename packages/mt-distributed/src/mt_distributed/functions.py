@@ -128,6 +128,14 @@ def done(work: Work, async_op: bool) -> Work | None:
     return None
 
 
+def _future(work: Work, async_op: bool) -> Any:
+    """The future of work, as older functions give it; None once it is done."""
+    if async_op:
+        return work.get_future()
+    work.wait()
+    return None
+
+
 def broadcast(
     tensor: Tensor,
     src: int | None = None,
@@ -175,7 +183,7 @@ def all_reduce_coalesced(
         raise ValueError(f"all_reduce does not support {op} on complex tensors")
     pg = chosen(group)
     options = AllreduceCoalescedOptions(reduceOp=op, asyncOp=async_op)
-    return done(pg.allreduce_coalesced([_real(tensor) for tensor in given], options), async_op)
+    return _future(pg.allreduce_coalesced([_real(tensor) for tensor in given], options), async_op)
 
 
 def reduce(
@@ -232,7 +240,7 @@ def all_gather_coalesced(
         check_tensors(tensors, "output_tensor_lists")
     options = AllgatherOptions(asyncOp=async_op)
     lists = [list(map(_real, tensors)) for tensors in output_tensor_lists]
-    return done(chosen(group).allgather_coalesced(lists, list(map(_real, input_tensor_list)), options), async_op)
+    return _future(chosen(group).allgather_coalesced(lists, list(map(_real, input_tensor_list)), options), async_op)
 
 
 def all_gather_into_tensor(

@@ -51,3 +51,39 @@ def test_groups_are_made_again(run):
         assert not dist.is_initialized()
     """
     run(program, 2)
+
+
+def test_coalesced_operations_and_levels_as_in_pytorch(run):
+    """Older functions give futures; ranks that do not come to a monitored barrier are named, one or all."""
+    program = """
+    rank, size = begin()
+    x = [torch.ones(2) * (rank + 1), torch.ones(3)]
+    future = dist.all_reduce_coalesced(x, async_op=True)
+    assert isinstance(future, torch.futures.Future)
+    future.wait()
+    assert [t.tolist() for t in x] == [[6.0, 6.0], [3.0, 3.0, 3.0]]
+    rows = [[torch.zeros(2), torch.zeros(1)] for _ in range(size)]
+    assert dist.all_gather_coalesced(rows, [torch.ones(2) * rank, torch.ones(1)]) is None
+    assert [row[0].tolist() for row in rows] == [[r, r] for r in range(size)]
+    os.environ["TORCH_DISTRIBUTED_DEBUG"] = "info"
+    dist.set_debug_level_from_env()
+    assert dist.get_debug_level() is dist.DebugLevel.INFO
+    os.environ["TORCH_DISTRIBUTED_DEBUG"] = "much"
+    try:
+        dist.set_debug_level_from_env()
+    except ValueError as error:
+        assert str(error) == "The value of TORCH_DISTRIBUTED_DEBUG must be OFF, INFO, or DETAIL."
+    else:
+        raise AssertionError("not refused")
+    dist.monitored_barrier()
+    if rank == 0:
+        second = datetime.timedelta(seconds=1)
+        try:
+            dist.monitored_barrier(timeout=second, wait_all_ranks=True)
+        except RuntimeError as error:
+            assert str(error) == "[Rank 0]: Ranks 1, 2 failed to pass monitoredBarrier in 1000 ms"
+        else:
+            raise AssertionError("nobody is missing")
+    dist.barrier()
+    """
+    run(program, 3)

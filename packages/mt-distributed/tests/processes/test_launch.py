@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -264,3 +265,21 @@ def test_what_ranks_write_goes_to_files(launched, tmp_path, options, out, err, f
     (folder,) = (tmp_path / "logs").glob("*/attempt_0")
     found = {str(path.relative_to(folder))[: -len(".log")]: path.read_text().strip() for path in folder.rglob("*.log")}
     assert found == files
+
+
+def test_mpiexec_says_who_a_process_is(launched, left):
+    """Without variables of torchrun, and without a store of its own."""
+    program = """
+    import os, sys, torch, torch.distributed as dist
+    assert "RANK" not in os.environ
+    dist.init_process_group("mpi")
+    x = torch.ones(3) * (dist.get_rank() + 1)
+    dist.all_reduce(x)
+    sys.stdout.write(f"{dist.get_rank()} of {dist.get_world_size()}: {x.tolist()} {dist.get_backend()}\\n")
+    dist.destroy_process_group()
+    """
+    mpiexec = Path(sys.executable).with_name("mpiexec")
+    done = launched(program, str(mpiexec), "-n", "2", *MINDTORCH, "PROGRAM")
+    assert done.returncode == 0, done
+    assert sorted(done.stdout.splitlines()) == [f"{rank} of 2: [3.0, 3.0, 3.0] mpi" for rank in range(2)], done
+    left()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from mt_core.plugins.protocols import CONTRACT
 
+from ..backends import NOT_HERE
 from ..contract import Communicator
 from ..errors import DistBackendError
 from ..lifeline import Lifeline
@@ -40,6 +41,10 @@ class MPICollectives:
             return [("served by", f"nothing but groups of one process: {reason}")]
         version = importlib.metadata.version("mpi4py")
         return [("served by", f"MPI, by mpi4py {version}; `gloo` is a name for it, Gloo itself is not used")]
+
+    def elsewhere(self) -> dict[str, str]:
+        """Backends that have a name in PyTorch and are not served: who is to bring them; for `mindtorch doctor`."""
+        return {name: NOT_HERE[name] for name in ("nccl", "hccl")}
 
     def connect(
         self, store: Store, rank: int, size: int, *, lifeline: Lifeline | None, deadline: float
