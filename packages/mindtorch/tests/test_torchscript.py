@@ -472,9 +472,6 @@ def test_traces_that_cannot_be_written_say_which_step():
     sized = torch.jit.trace(lambda x: x.sum() + round(x.size(0) / 3) * 2, torch.ones(3), check_trace=False)
     with pytest.raises(NotImplementedError, match="which computes a number"):
         torch.jit.save(sized, io.BytesIO())
-    scripted = torch.jit.script(torch.nn.ReLU())
-    with pytest.raises(NotImplementedError, match="torch.jit.save of a RecursiveScriptModule is not supported"):
-        torch.jit.save(scripted, io.BytesIO())
 
 
 def test_the_page(monkeypatch):

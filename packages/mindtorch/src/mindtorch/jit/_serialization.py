@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._unsupported import refusal
+from ._script import RecursiveScriptModule, ScriptFunction, ScriptModule
 
 __all__ = ["jit_module_from_flatbuffer", "load", "save", "save_jit_module_to_flatbuffer", "set_loop_limit"]
 
@@ -54,8 +55,9 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     Parameters
     ----------
     m
-        A module that `load` or ``trace`` made, or a traced function. Of a trace the recorded calls are made once more
-        with the examples that it was made with, and the operators that they call are written.
+        A module that `load`, ``trace`` or ``script`` made, or a traced or scripted function. Of a trace the recorded
+        calls are made once more with the examples that it was made with, and the operators that they call are written;
+        of what was scripted its Python is.
     f
         A path, or a file with ``write``.
     _extra_files
@@ -75,6 +77,14 @@ def _in_torchscript(m: Any) -> Any:
     """A module whose class is of an archive: as it is, or made of what was traced."""
     if hasattr(m, "_script_class"):
         return m
+    if (
+        isinstance(m, (RecursiveScriptModule, ScriptFunction))
+        and getattr(m, "traced", None) is None
+        and not (m.__dict__.get("_methods"))
+    ):
+        from .torchscript.scripting import as_archive as scripted  # lazy: few programs write archives
+
+        return scripted(m)
     # What is traced has what was recorded; modules besides their parts.
     traced = getattr(m, "traced", None)
     methods = m.__dict__.get("_methods") if traced is None else {"forward": traced}
@@ -86,6 +96,16 @@ def _in_torchscript(m: Any) -> Any:
     from .torchscript.tracing import as_archive  # lazy: few programs write archives
 
     return as_archive(None if traced is not None else m, methods)
+
+
+def _save(self: Any, f: Any, **kwargs: Any) -> None:
+    """As ``torch.jit.save``."""
+    save(self, f, **kwargs)
+
+
+# What they are saved by stands above them.
+for _saved in (ScriptModule, ScriptFunction):
+    _saved.save = _save  # type: ignore[method-assign, assignment]
 
 
 def set_loop_limit(limit: int) -> int:

@@ -192,6 +192,11 @@ class Calls:
 
     def operator_call(self, name: str, args: list[Made], kwargs: dict[str, Made], node: ast.AST) -> Made:
         """A call of an operator of the table."""
+        first = _SIZES_AT.get(name)
+        if first is not None and len(args) > first and all(a.type == INT for a in args[first:]):
+            # Sizes one by one, as PyTorch takes them where code is not written by it.
+            sizes = ast.List([a.node for a in args[first:]], ast.Load())
+            args = [*args[:first], Made(sizes, Type("List", (INT,)))]
         types = [a.type for a in args]
         if name in ANYWHERE and not (name == "pop" and TENSOR in types[:1]):
             return self._entered(ANYWHERE[name], name, args, kwargs)
@@ -399,6 +404,12 @@ class Calls:
         raise refused("not an exception of TorchScript", node, self.function.record)
 
 
+#: Operators that take sizes one by one too -> the place of the first of them.
+_SIZES_AT = {
+    **dict.fromkeys(("view", "reshape", "permute", "expand", "repeat", "flip", "tile"), 1),
+    **dict.fromkeys(("new_zeros", "new_ones", "new_empty"), 1),
+    **dict.fromkeys(("zeros", "ones", "empty", "rand", "randn"), 0),
+}  # fmt: skip
 _FREE_FUNCTIONS = {
     "len": "len", "str": "str", "min": "min", "max": "max", "abs": "abs", "sum": "sum", "sorted": "sorted",
     "round": "round", "list": "list", "dict": "dict", "ord": "ord", "chr": "chr", "hex": "hex", "oct": "oct",

@@ -14,7 +14,7 @@ from .modules import LoadedModule, make_module
 from .sources import Sources
 from .translating import Unwritable, translated
 
-__all__ = ["as_archive"]
+__all__ = ["Writer", "as_archive"]
 
 
 def as_archive(module: Any, methods: dict[str, Any]) -> LoadedModule:
@@ -32,7 +32,7 @@ def as_archive(module: Any, methods: dict[str, Any]) -> LoadedModule:
     NotImplementedError
         For steps that cannot be written.
     """
-    writer = _Writer()
+    writer = Writer()
     if module is None:
         name = writer.add("PlaceholderModule", ["__parameters__ = []", "__buffers__ = []", "training : bool"])
     else:
@@ -69,7 +69,7 @@ def _fill(made: LoadedModule, module: Any, unit: Unit, known: dict[ScriptClass, 
             made._set_loaded(name, held[name])
 
 
-class _Writer:
+class Writer:
     """The text of the classes."""
 
     def __init__(self) -> None:
