@@ -43,6 +43,7 @@ NIGHTLY = (
     "fuzz",
     "files",
     "silero",
+    "tensorboard",
     "endurance",
     "distributed_thorough",
     "distributed_clients",
@@ -112,6 +113,13 @@ def tests(session: nox.Session) -> None:
     )
     refuse_pytorch(session)
     session.run("pytest", *(session.posargs or ["--numprocesses=auto", "--maxprocesses=4", "--timeout=600"]))
+
+
+@nox.session
+def tensorboard(session: nox.Session) -> None:
+    """What torch.utils.tensorboard writes is PyTorch's, and TensorBoard's own reader reads it."""
+    prepare(session, [*workspace(), *TEST_TOOLS, "tensorboard", "pillow"], ["--no-deps", *workspace(APART)])
+    session.run("pytest", "packages/mindtorch/tests/test_tensorboard.py", *session.posargs)
 
 
 @nox.session

@@ -6,9 +6,13 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+#: The session ``tensorboard`` has that package, which brings many others.
+collect_ignore = [] if find_spec("tensorboard") else ["test_tensorboard.py"]
 
 
 @pytest.fixture

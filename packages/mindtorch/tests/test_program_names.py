@@ -141,3 +141,23 @@ def test_weights_of_a_model_zoo_are_fetched(tmp_path):
     torch.save({"w": torch.arange(2)}, tmp_path / "w.pth")
     loaded = torch.utils.model_zoo.load_url((tmp_path / "w.pth").as_uri(), model_dir=tmp_path / "kept")
     assert loaded["w"].tolist() == [0, 1]
+
+
+def test_the_package_that_tensorboard_needs_is_named(run_python):
+    run_python("""
+        import sys
+
+        class Without:
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] == "tensorboard":
+                    raise ModuleNotFoundError("withheld", name="tensorboard")
+
+        sys.meta_path.insert(0, Without())
+        import mindtorch
+        try:
+            import mindtorch.utils.tensorboard
+        except ModuleNotFoundError as error:
+            assert "pip install tensorboard" in str(error) and error.name == "tensorboard"
+        else:
+            raise AssertionError("no error")
+    """)
