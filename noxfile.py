@@ -298,7 +298,7 @@ def generate(session: nox.Session) -> None:
 @nox.session
 def parity(session: nox.Session) -> None:
     """Make every stored snapshot again with PyTorch and compare it with the stored one."""
-    prepare(session, [PYTORCH, *workspace(), *CLIENTS], ["--no-deps", *MODELS])
+    prepare(session, [PYTORCH, *workspace(), *CLIENTS, "tensorboard"], ["--no-deps", *MODELS])
     scripts = sorted([*PACKAGES.glob("*/tests/**/make_*.py"), *ROOT.glob("tests-integration/**/make_*.py")])
     for script in scripts:
         session.run("python", str(script.relative_to(ROOT)), "--check")

@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 def figure_to_image(figures: Any, close: bool = True) -> Array:
     """A figure of matplotlib as (3, height, width) in bytes, several of them as (count, 3, height, width)."""
     from matplotlib import pyplot  # lazy: an option of programs that have it
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # lazy: an option of programs that have it
 
     def rendered(figure: Any) -> Array:
         canvas = FigureCanvasAgg(figure)
