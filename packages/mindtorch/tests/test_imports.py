@@ -151,7 +151,7 @@ def circle(edges: dict[str, set[str]]) -> list[str] | None:
 
 
 #: What a function asks for, and says how to install where it is missing.
-OPTIONAL = {"PIL", "matplotlib", "moviepy", "mpi4py", "tabulate"}
+OPTIONAL = {"PIL", "matplotlib", "moviepy", "mpi4py", "tabulate", "tensorboard"}
 
 
 @pytest.mark.parametrize("distribution", MAY_IMPORT)
