@@ -22,6 +22,7 @@ from tools.fuzz.machine import Machine
 from tools.fuzz.noise import OF_BUILDS, reason_for
 from tools.fuzz.nudges import Nudge
 from tools.fuzz.report import Report
+from tools.fuzz.undetermined import ends_undetermined, reads_what_it_writes
 
 KNOWN: dict[str, dict[str, list[int]]] = read_gaps(DIFFERENCES)  # type: ignore[assignment]
 
@@ -332,3 +333,31 @@ def test_a_reason_is_asked_for_where_no_predicate_knows_one() -> None:
         report.enter(program, wrong)
         expected = (1, 0) if answers.get("is_rounding", bool)() else (0, 1)
         assert (report.noise.total(), report.differing["hard"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "reads"),
+    [
+        ("v1.add_(v0)", True),
+        ("v0[..., 1:].copy_(v0[..., :-1])", True),
+        ("torch.add(v1, 1, out=v0)", True),
+        ("torch.add(v0, 1, out=v0[..., ::2])", True),
+        ("v0.add_(v0)", False),
+        ("v0.add_(v2)", False),
+        ("v0 = torch.add(v2, 1, out=v1)", False),
+    ],
+)
+def test_lines_that_read_what_they_write_are_known(line: str, reads: bool) -> None:
+    whole = mindtorch.ones(4)
+    assert reads_what_it_writes(line, {"v0": whole, "v1": whole[1:], "v2": mindtorch.ones(4)}) is reads
+
+
+def test_refusals_after_a_write_end_a_program() -> None:
+    made = notes("v0 = torch.ones(2)", "v1 = torch.zeros(2)")
+    before, written = dict(made[0])["v0"], dict(made[1])["v1"]
+    refused = ("error", {"kind": "error", "type": "IndexError", "text": "out of range"})
+    inside = ("error", {"kind": "error", "type": "RuntimeError", "text": "false INTERNAL ASSERT FAILED at x.cpp"})
+    assert ends_undetermined("v0.index_fill_()", [refused, ("v0", written)], {"v0": before})
+    assert not ends_undetermined("v0.index_fill_()", [refused, ("v0", before)], {"v0": before})
+    assert not ends_undetermined("v0.zero_()", [("v0", written)], {"v0": before})
+    assert ends_undetermined("v0.sum()", [inside], {})
