@@ -124,6 +124,18 @@ def traps() -> None:
     same(tall.to("npu")[:, 1::2].tanh(), tall[:, 1::2].tanh())  # kernels that misread strides
     same(torch.linspace(-9, 9, 1001).to("npu").tanh(), torch.linspace(-9, 9, 1001).tanh())  # errs by 1e-4
     same(torch.tensor([1.0, float("nan")]).to("npu").amax(), torch.tensor(float("nan")))
+    for special in (float("nan"), float("inf"), float("-inf")):  # of which some loops, not all, lose track
+        for count in (3, 17, 64):
+            row = torch.randn(count)
+            row[::3] = special
+            for function in (torch.relu, torch.tanh, lambda t: t.softmax(0), lambda t: t.log_softmax(0), torch.sigmoid):
+                same(function(row.to("npu")), function(row), 1e-4)
+            for function in (torch.maximum, torch.minimum, torch.fmax, torch.fmin):
+                same(function(row.to("npu"), row.flip(0).to("npu")), function(row, row.flip(0)))
+    values = torch.tensor([float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1.0, -2.5])
+    for left, right in ((values, values[:, None]), (values[:1], values[3:4])):
+        for function in (torch.add, torch.sub, torch.mul, torch.div):
+            same(function(left.to("npu"), right.to("npu")), function(left, right))
     third = torch.tensor([1.0], dtype=torch.float64)
     same(third.to("npu") * (1 / 3), third * (1 / 3), 1e-15)  # numbers beside float64 are of single precision
     tensor = torch.tensor([[1.0, 2.0]]).to("npu")

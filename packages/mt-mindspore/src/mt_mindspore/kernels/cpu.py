@@ -92,8 +92,6 @@ TABLE.functions(
         "special_zeta": ops.zeta,
         "special_zeta.other_scalar": ops.zeta,
         "special_zeta.self_scalar": ops.zeta,
-        "copysign.Tensor": ops.copysign,
-        "copysign.Scalar": ops.copysign,
         "heaviside": ops.heaviside,
     },
     takes=FLOATS,
@@ -111,7 +109,6 @@ TABLE.functions(
     numbers=True,
 )
 TABLE.functions({"sign": mint.sign}, takes="ilfd")
-TABLE.functions({"relu": ops.relu}, takes="bhilfd")
 TABLE.functions({"polar": ops.polar}, takes=FLOATS)
 
 
@@ -178,11 +175,6 @@ def fmin(self: Any, other: Any) -> Any:
     return mint.where(ops.isnan(self), other, mint.where(ops.isnan(other), self, mint.minimum(self, other)))
 
 
-@kernel("signbit", takes="bhilfd")
-def signbit(self: Any) -> Any:
-    return ops.signbit(self)
-
-
 @kernel("sinc", takes=FLOATS)
 def sinc(self: Any) -> Any:
     return ops.sinc(self)
@@ -196,6 +188,12 @@ def angle(self: Any) -> Any:
 @kernel("threshold", takes="ilfd", numbers=True)
 def threshold(self: Any, limit: Any, value: Any) -> Any:
     return mint.where(mint.le(self, limit), value, self)
+
+
+@kernel("relu", takes="ilfd")
+def relu(self: Any) -> Any:
+    """MindSpore's own makes 0 of NaN where it calculates several elements at once."""
+    return mint.where(mint.le(self, operand(0, self)), ops.zeros_like(self), self)
 
 
 @kernel("threshold_backward", takes="ilfd", numbers=True)
@@ -226,6 +224,18 @@ def gelu(self: Any, approximate: str) -> Any:
     return mint.mul(mint.mul(self, operand(0.5, self)), mint.add(tanh(inner), operand(1, self)))
 
 
+@kernel("div.Tensor", takes=COMPLEX, numbers=True)
+def div(self: Any, other: Any) -> Any:
+    quotient = mint.div(self, other)
+    if not self.is_floating_point():
+        return quotient
+    # By zero MindSpore makes -inf of NaN, and leaves the zero's sign aside.
+    infinite = operand(math.inf, other)
+    negative = mint.lt(ops.atan2(other, operand(-1, other)), operand(0, other))
+    over_zero = mint.mul(self, mint.where(negative, mint.neg(infinite), infinite))
+    return mint.where(mint.eq(other, operand(0, other)), over_zero, quotient)
+
+
 @kernel("maximum", takes="ilfd", numbers=True)
 def maximum(self: Any, other: Any) -> Any:
     return _with_nan(mint.maximum(self, other), self, other)
@@ -237,8 +247,10 @@ def minimum(self: Any, other: Any) -> Any:
 
 
 def _with_nan(chosen: Any, self: Any, other: Any) -> Any:
-    """NaN where either is, which MindSpore gives for the first alone."""
-    return mint.where(ops.isnan(other), other, chosen) if self.is_floating_point() else chosen
+    """NaN where either is, which MindSpore passes over or not as its loops fall."""
+    if not self.is_floating_point():
+        return chosen
+    return mint.where(ops.isnan(self), self, mint.where(ops.isnan(other), other, chosen))
 
 
 @kernel("silu", takes=FLOATS)
@@ -433,9 +445,8 @@ def count_nonzero(self: Any, dim: Any) -> Any:
 def softmax(self: Any, dim: int, half_to_float: bool) -> Any:
     if not self.size or not self.ndim:
         return _exact(self, 1)
-    if self.dtype == mindspore.float32:
-        return ops.softmax(self, dim)
-    powers = mint.exp(mint.sub(self, ops.amax(self, (dim,), True)))  # theirs of float64 is no more exact than float32
+    # MindSpore's own gives no NaN for infinite elements, and is as exact as float32 in float64.
+    powers = mint.exp(mint.sub(self, ops.amax(self, (dim,), True)))
     return mint.div(powers, mint.sum(powers, (dim,), keepdim=True))
 
 
@@ -443,8 +454,6 @@ def softmax(self: Any, dim: int, half_to_float: bool) -> Any:
 def log_softmax(self: Any, dim: int, half_to_float: bool) -> Any:
     if not self.size or not self.ndim:
         return _exact(self, 0)
-    if self.dtype == mindspore.float32:
-        return ops.log_softmax(self, dim)
     less = mint.sub(self, ops.amax(self, (dim,), True))
     return mint.sub(less, mint.log(mint.sum(mint.exp(less), (dim,), keepdim=True)))
 
