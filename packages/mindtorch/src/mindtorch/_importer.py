@@ -32,6 +32,7 @@ HOMES = {
     "mindtorch.distributed.algorithms": "mt_distributed.algorithms",
     "mindtorch.distributed.device_mesh": "mt_distributed.device_mesh",
     "mindtorch.distributed.distributed_c10d": "mindtorch.distributed._groups",
+    "mindtorch.distributed._tensor": "mt_distributed.tensor",
     "mindtorch.distributed.checkpoint": "mt_distributed.checkpoint",
     "mindtorch.distributed.elastic": "mt_distributed.elastic",
     "mindtorch.distributed.fsdp": "mt_distributed.fsdp",

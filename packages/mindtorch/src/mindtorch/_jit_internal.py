@@ -147,3 +147,15 @@ def _isinstance(obj: Any, target_type: Any) -> bool:
     """``isinstance`` for types with parameters, such as ``list[int]``, of which the parameters are not looked at."""
     targets: tuple[Any, ...] = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
     return any(builtins.isinstance(obj, getattr(target, "__origin__", target)) for target in targets)
+
+
+class BroadcastingListCls:
+    """``BroadcastingList2[float]`` annotates two numbers, or one that stands for both; to Python it is None."""
+
+    def __getitem__(self, types: Any) -> None:
+        return None
+
+
+BroadcastingList1 = BroadcastingListCls()
+BroadcastingList2 = BroadcastingList1
+BroadcastingList3 = BroadcastingList1

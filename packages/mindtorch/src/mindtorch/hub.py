@@ -7,17 +7,22 @@ import re
 import shutil
 import sys
 import tempfile
-import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlparse as urlparse
 
 from ._unsupported import refusal, unsupported_function
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+
+try:
+    from tqdm import tqdm as tqdm  # type: ignore[import-untyped]
+except ImportError:
+    from ._progress import tqdm as tqdm
 
 _REMEDY = "Clone the repository, look at what it does, and import it."
 #: How names of files end that tell the beginning of their SHA-256.
@@ -126,7 +131,7 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
     hash_prefix
         How the SHA-256 of the file must begin.
     progress
-        For PyTorch's sake; nothing is printed.
+        Whether to tell, on standard error, how much has come.
 
     Raises
     ------
@@ -138,9 +143,14 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
     with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name + ".", delete=False) as part:
         try:
             with urllib.request.urlopen(url) as answer:
-                while chunk := answer.read(_CHUNK):
-                    digest.update(chunk)
-                    part.write(chunk)
+                size = answer.headers.get("Content-Length")
+                with tqdm(
+                    total=None if size is None else int(size), disable=not progress, unit="B", unit_scale=True
+                ) as bar:
+                    while chunk := answer.read(_CHUNK):
+                        digest.update(chunk)
+                        part.write(chunk)
+                        bar.update(len(chunk))
             if hash_prefix is not None and not digest.hexdigest().startswith(hash_prefix):
                 raise RuntimeError(
                     f'invalid hash value (expected "{hash_prefix}", got "{digest.hexdigest()[: len(hash_prefix)]}")'
@@ -173,7 +183,7 @@ def load_state_dict_from_url(
 
     folder = Path(model_dir) if model_dir is not None else Path(get_dir()) / "checkpoints"
     folder.mkdir(parents=True, exist_ok=True)
-    name = file_name or os.path.basename(urllib.parse.urlparse(url).path)
+    name = file_name or os.path.basename(urlparse(url).path)
     target = folder / name
     if not target.exists():
         found = HASH_REGEX.search(name) if check_hash else None

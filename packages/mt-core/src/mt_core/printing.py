@@ -374,3 +374,24 @@ def _history_name(tensor: Tensor) -> str | None:
     except RuntimeError:
         return "Invalid"
     return None if node is None else type(node).__name__
+
+
+# PyTorch's names of these
+
+
+def _tensor_str(self: Tensor, indent: int) -> str:
+    """The text of the elements; lines but the first begin with `indent` blanks."""
+    return _part_text(self, indent)
+
+
+def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newline: bool) -> str:
+    """The text, what stands behind the elements, and a closing parenthesis."""
+    return _with_suffixes(tensor_str, suffixes, indent, force_newline and bool(suffixes))
+
+
+def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
+    """`tensor_repr`."""
+    return tensor_repr(inp, tensor_contents)
+
+
+_str = _str_intern

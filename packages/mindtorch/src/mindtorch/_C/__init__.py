@@ -37,6 +37,12 @@ from mt_core.storage import StorageBase as StorageBase
 from mt_core.tensor import Tensor as TensorBase
 from mt_library.ops import python_kernels
 
+from .._compiler_types import Block as Block
+from .._compiler_types import Graph as Graph
+from .._compiler_types import Node as Node
+from .._compiler_types import PyTorchFileWriter as PyTorchFileWriter
+from .._compiler_types import Use as Use
+from .._compiler_types import Value as Value
 from .._unsupported import unsupported_class
 from . import _autograd as _autograd
 from . import _fft as _fft

@@ -24,7 +24,19 @@ from .guards import ProgramState
 from .sizes import SizeHistory, Symbols, free_sizes
 from .utils import counters
 
-__all__ = ["CapturedProgram", "CheckedProgram", "CompiledOnce", "OptimizedModule", "thread_facts"]
+__all__ = [
+    "CapturedProgram",
+    "CheckedProgram",
+    "CompiledOnce",
+    "OptimizedModule",
+    "is_dynamo_supported",
+    "thread_facts",
+]
+
+
+def is_dynamo_supported() -> bool:
+    """Whether programs can be captured: they can, on every platform and version of Python."""
+    return True
 
 
 class _Entry:

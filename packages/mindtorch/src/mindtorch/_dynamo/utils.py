@@ -6,12 +6,18 @@ import collections
 from typing import Any
 
 from mt_core import Tensor, empty_strided, no_grad
+from mt_core import device as torch_device
 from mt_core.hollow import is_hollow
 
-__all__ = ["clone_input", "counters"]
+__all__ = ["clone_input", "counters", "is_compile_supported"]
 
 #: Kind -> name -> how often: ``stats`` (graphs and the calls in them) and ``graph_break`` (by reason).
 counters: collections.defaultdict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+
+
+def is_compile_supported(device_type: Any) -> bool:
+    """Whether ``torch.compile`` is made use of by libraries for devices of a type, or its name: for the CPU alone."""
+    return torch_device(device_type).type == "cpu"
 
 
 def clone_input(x: Tensor, *, dtype: Any = None) -> Tensor:

@@ -1,6 +1,7 @@
 """``torch.distributed``: what mt-distributed serves; without it, not available, and that is what it says."""
 
-from typing import NoReturn
+import importlib
+from typing import Any
 
 from mt_core.plugins.discovery import names_in
 from mt_core.plugins.remedies import from_a_clone
@@ -24,9 +25,17 @@ if is_available():
     from ._groups import _CoalescingManager as _CoalescingManager
     from ._groups import _rank_not_in_group as _rank_not_in_group
 
+    #: Submodules that PyTorch imports with the package, loaded here when they are first asked for.
+    _SUBMODULES = frozenset("algorithms device_mesh distributed_c10d rpc".split())
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module 'torch.distributed' has no attribute '{name}'")
+
 else:
 
-    def __getattr__(name: str) -> NoReturn:
+    def __getattr__(name: str) -> Any:
         raise AttributeError(
             f"module 'torch.distributed' has no attribute '{name}': mt-distributed is not installed. To add it: "
             + from_a_clone("mt-distributed")

@@ -21,6 +21,9 @@ from .graph import Graph, PythonCode, _PyTreeCodeGen, refuse_options
 
 __all__ = ["GraphModule", "reduce_graph_module"]
 
+#: Of a module's `meta`: what a transformation keeps.
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
+
 
 # Running text
 

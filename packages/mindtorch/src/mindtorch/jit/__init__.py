@@ -5,8 +5,6 @@ of PyTorch's classes that run the Python they were made of. `docs/jit.md` is abo
 written (`torchscript`, `docs/torchscript.md`).
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, TypeVar
 
 from mt_core.futures import Future
@@ -19,6 +17,7 @@ from .._jit_internal import export, ignore, is_scripting, unused
 from .._unsupported import unsupported_class, unsupported_function
 from . import _recursive as _recursive
 from . import _state as _state
+from . import annotations as annotations
 from ._async import fork, wait
 from ._freeze import freeze, optimize_for_inference
 from ._fuser import fuser as fuser

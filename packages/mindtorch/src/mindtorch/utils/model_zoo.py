@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..hub import load_state_dict_from_url
+from ..hub import tqdm as tqdm
 
 __all__ = ["load_url"]
 

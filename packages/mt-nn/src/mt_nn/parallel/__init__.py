@@ -8,8 +8,9 @@ from mt_core.plugins.remedies import from_a_clone
 from mt_core.torch_names import resolve
 
 from .data_parallel import DataParallel, data_parallel
+from .scatter_gather import gather, scatter
 
-__all__ = ["DataParallel", "data_parallel"]
+__all__ = ["DataParallel", "data_parallel", "gather", "scatter"]
 
 
 def __getattr__(name: str) -> Any:

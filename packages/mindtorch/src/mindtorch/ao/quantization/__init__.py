@@ -24,13 +24,14 @@ from .observer import (
 )
 from .qconfig import QConfig, default_dynamic_qconfig, float16_dynamic_qconfig, per_channel_dynamic_qconfig
 from .quantize import quantize_dynamic
+from .stubs import DeQuantStub, QuantStub, QuantWrapper
 
 __all__ = [
-    "MinMaxObserver", "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver", "NoopObserver",
-    "ObserverBase", "PerChannelMinMaxObserver", "PlaceholderObserver", "QConfig", "UniformQuantizationObserverBase",
-    "default_dynamic_qconfig", "default_dynamic_quant_observer", "default_observer",
-    "default_per_channel_weight_observer", "default_placeholder_observer", "default_weight_observer",
-    "float16_dynamic_qconfig", "per_channel_dynamic_qconfig", "quantize_dynamic",
+    "DeQuantStub", "MinMaxObserver", "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver",
+    "NoopObserver", "ObserverBase", "PerChannelMinMaxObserver", "PlaceholderObserver", "QConfig", "QuantStub",
+    "QuantWrapper", "UniformQuantizationObserverBase", "default_dynamic_qconfig", "default_dynamic_quant_observer",
+    "default_observer", "default_per_channel_weight_observer", "default_placeholder_observer",
+    "default_weight_observer", "float16_dynamic_qconfig", "per_channel_dynamic_qconfig", "quantize_dynamic",
 ]  # fmt: skip
 
 

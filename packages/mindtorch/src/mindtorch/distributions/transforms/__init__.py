@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .base import Transform
+from .base import _InverseTransform as _InverseTransform
 from .combining import ComposeTransform, IndependentTransform, ReshapeTransform, identity_transform
 from .elementwise import (
     AbsTransform,

@@ -14,8 +14,10 @@ __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_conv
 
 CollateFunctions = dict[type | tuple[type, ...], Callable[..., Any]]
 
-_TEXT_OR_OBJECT = re.compile("[SaUO]")
-_WHAT_A_BATCH_HOLDS = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+np_str_obj_array_pattern = re.compile("[SaUO]")
+default_collate_err_msg_format = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+)
 
 
 def default_convert(data: Any) -> Any:
@@ -24,7 +26,7 @@ def default_convert(data: Any) -> Any:
     Arrays share their memory with the tensor. Tuples other than named ones become lists.
     """
     if isinstance(data, np.ndarray | np.generic):
-        return data if _TEXT_OR_OBJECT.search(data.dtype.str) else as_tensor(data)
+        return data if np_str_obj_array_pattern.search(data.dtype.str) else as_tensor(data)
     if isinstance(data, mt.Tensor):
         return data
     if isinstance(data, Mapping):
@@ -72,7 +74,7 @@ def collate(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> An
         columns = _columns(batch)
         combined_columns = [collate(column, collate_fn_map=collate_fn_map) for column in columns]
         return combined_columns if isinstance(element, tuple) else _like_sequence(element, combined_columns)
-    raise TypeError(_WHAT_A_BATCH_HOLDS.format(type(element)))
+    raise TypeError(default_collate_err_msg_format.format(type(element)))
 
 
 def default_collate(batch: Any) -> Any:
@@ -127,39 +129,39 @@ def _like_sequence(model: Sequence[Any], content: list[Any]) -> Any:
         return content
 
 
-def _collate_tensors(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> mt.Tensor:
+def collate_tensor_fn(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> mt.Tensor:
     return mt.stack(list(batch), 0)
 
 
-def _collate_arrays(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> Any:
-    if _TEXT_OR_OBJECT.search(batch[0].dtype.str):
-        raise TypeError(_WHAT_A_BATCH_HOLDS.format(batch[0].dtype))
+def collate_numpy_array_fn(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> Any:
+    if np_str_obj_array_pattern.search(batch[0].dtype.str):
+        raise TypeError(default_collate_err_msg_format.format(batch[0].dtype))
     return collate([as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 
-def _collate_array_scalars(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> mt.Tensor:
+def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> mt.Tensor:
     return as_tensor(np.asarray(batch))
 
 
-def _collate_floats(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> mt.Tensor:
+def collate_float_fn(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> mt.Tensor:
     return mt.tensor(list(batch), dtype=mt.float64)
 
 
-def _collate_ints(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> mt.Tensor:
+def collate_int_fn(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> mt.Tensor:
     return mt.tensor(list(batch))
 
 
-def _collate_text(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> Any:
+def collate_str_fn(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> Any:
     return batch
 
 
 #: How `default_collate` combines elements; further types may be entered.
 default_collate_fn_map: CollateFunctions = {
-    mt.Tensor: _collate_tensors,
-    np.ndarray: _collate_arrays,
-    (np.bool_, np.number, np.object_): _collate_array_scalars,
-    float: _collate_floats,
-    int: _collate_ints,
-    str: _collate_text,
-    bytes: _collate_text,
+    mt.Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
 }

@@ -115,9 +115,14 @@ def _seed_generators(task: WorkerTask) -> None:
     seed = task.base_seed + task.worker_id
     random.seed(seed)
     mt.manual_seed(seed)
-    low, high = task.base_seed & 0xFFFFFFFF, task.base_seed >> 32
-    np.random.seed(np.random.SeedSequence([task.worker_id, low, high]).generate_state(4))
+    np.random.seed(_generate_state(task.base_seed, task.worker_id))
     _worker_info = WorkerInfo(task.worker_id, task.num_workers, seed, task.dataset)
+
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """The seed of NumPy's generator in a worker: four 32-bit words."""
+    low, high = base_seed & 0xFFFFFFFF, base_seed >> 32
+    return np.random.SeedSequence([worker_id, low, high]).generate_state(4).tolist()
 
 
 def _serve(task: WorkerTask, indices: Any, results: Any, stopping: Any) -> None:
