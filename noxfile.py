@@ -220,7 +220,8 @@ def clients(session: nox.Session) -> None:
     prepare(
         session,
         ["--no-deps", "--requirement", PINS],
-        workspace((*BASE, "mt-distributed")),
+        workspace(),
+        ["--no-deps", *workspace(("mt-distributed",))],  # programs name its classes; none starts processes
     )
     refuse_pytorch(session)
     session.run("python", "-m", "tools.clients", *session.posargs)

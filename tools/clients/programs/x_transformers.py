@@ -16,7 +16,7 @@ OPTIONS = {
     "alibi": {"alibi_pos_bias": True, "alibi_num_heads": 2},
     "relative": {"rel_pos_bias": True, "attn_qk_norm": True},
     "memory": {"attn_num_mem_kv": 2, "sandwich_norm": True},
-    "talking": {"attn_talking_heads": True, "ff_swish": True},
+    "squared": {"ff_relu_squared": True, "ff_glu": True},
 }
 
 
