@@ -17,6 +17,7 @@ NAMES = json.loads((SNAPSHOTS / "names.json").read_text())
 
 #: Public name -> why it says something else than in PyTorch.
 APART = {
+    "torch.Future": "one class here",
     "torch._C.TensorBase": "one class here",
     "torch.library.CustomOpDef": "PyTorch's private module for it does not exist here",
     "torch.nn.utils.clip_grads_with_norm_": "has a private name in PyTorch",

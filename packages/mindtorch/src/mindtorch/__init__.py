@@ -74,7 +74,6 @@ _EXPORTS = {
     "._compiler_types": "Block Graph Node PyTorchFileWriter Use Value",
     ".compiler": "_disable_dynamo",
     "._higher_order_ops": "cond",
-    ".jit": "CompilationUnit ScriptFunction",
     "._defaults": "get_default_device set_default_device set_default_tensor_type",
     "._errors": "AcceleratorError OutOfMemoryError",
     "._functionalization": """_disable_functionalization _enable_functionalization _freeze_functional_tensor

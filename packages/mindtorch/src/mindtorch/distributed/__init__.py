@@ -26,7 +26,7 @@ if is_available():
     from ._groups import _rank_not_in_group as _rank_not_in_group
 
     #: Submodules that PyTorch imports with the package, loaded here when they are first asked for.
-    _SUBMODULES = frozenset("algorithms device_mesh distributed_c10d rpc".split())
+    _SUBMODULES = frozenset("algorithms constants device_mesh distributed_c10d rpc".split())
 
     def __getattr__(name: str) -> Any:
         if name in _SUBMODULES:
