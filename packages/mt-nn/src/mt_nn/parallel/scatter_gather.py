@@ -1,7 +1,5 @@
 """``torch.nn.parallel.scatter_gather``: structures of tensors divided among devices, and joined again."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
