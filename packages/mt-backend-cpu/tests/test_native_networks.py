@@ -311,6 +311,78 @@ def test_sums_do_not_depend_on_the_number_of_threads(library: Any) -> None:
             np.testing.assert_array_equal(found, expected)
 
 
+# Convolution
+
+#: Sizes of the input, outputs and channels of a group, groups; kernel, stride, padding, dilation.
+CORRELATIONS = [
+    ((150,), (13, 7, 1), ((3,), (1,), (2,), (1,))),
+    ((290,), (1, 1, 3), ((4,), (2,), (1,), (2,))),
+    ((9, 11), (30, 50, 1), ((3, 3), (1, 1), (1, 1), (1, 1))),
+    ((12, 13), (5, 2, 3), ((2, 3), (2, 3), (0, 2), (1, 2))),
+    ((8, 9), (1, 2, 4), ((3, 2), (1, 3), (1, 0), (2, 1))),
+    ((10, 40), (2, 3, 2), ((9, 37), (1, 1), (0, 1), (1, 1))),
+    ((4, 40), (1, 2, 2), ((4, 18), (1, 1), (0, 1), (1, 2))),
+    ((3, 4, 5), (4, 3, 2), ((2, 1, 3), (1, 2, 2), (1, 0, 1), (2, 1, 1))),
+]
+
+
+def correlated(x: Array, w: Array, bias: Array, window: Any, groups: int) -> Array:
+    """The definition, in double precision."""
+    _, stride, padding, dilation = window
+    spatial = len(stride)
+    wide = np.pad(x.astype(np.float64), [(0, 0), (0, 0), *((p, p) for p in padding)])
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
+    view = np.lib.stride_tricks.sliding_window_view(wide, reach, tuple(range(2, 2 + spatial)))
+    steps = (*(slice(None, None, s) for s in stride), *(slice(None, None, d) for d in dilation))
+    view = view[(slice(None), slice(None), *steps)]
+    places, kernel = "xyz"[:spatial], "ijk"[:spatial]
+    parts = [
+        np.einsum(f"nc{places}{kernel},oc{kernel}->no{places}", *part)
+        for part in zip(np.split(view, groups, 1), np.split(w.astype(np.float64), groups, 0), strict=True)
+    ]
+    return np.concatenate(parts, 1) + bias.reshape(1, -1, *[1] * spatial)
+
+
+@pytest.mark.parametrize("sizes, channels, window", CORRELATIONS)
+def test_correlation_with_windows(library: Any, sizes: Any, channels: Any, window: Any) -> None:
+    outputs, of_group, groups = channels
+    x, bias = drawn(25, 2, of_group * groups, *sizes), drawn(26, outputs * groups)
+    w = drawn(27, outputs * groups, of_group, *window[0])
+    expected = correlated(x, w, bias, window, groups)
+    scale = np.sqrt(of_group * math.prod(window[0]))
+    for innermost in (False, True):
+        made = []
+        for way, given in itertools.product(ways(library), layouts(x)):
+            found = library.correlate(given, w, bias, *window[1:], groups, innermost)
+            np.testing.assert_allclose(found, expected, atol=2e-6 * scale, err_msg=way)
+            made.append((way.split()[0], found))
+        for level, several in itertools.groupby(made, lambda pair: pair[0]):
+            first, *others = [found for _, found in several]
+            for other in others:  # neither threads nor the layout show
+                np.testing.assert_array_equal(other, first, level)
+    plain = library.correlate(x, w, None, *window[1:], groups, False)
+    np.testing.assert_allclose(plain + bias.reshape(1, -1, *[1] * len(sizes)), expected, atol=4e-6 * scale)
+
+
+def test_a_window_wider_than_its_input_has_no_place(library: Any) -> None:
+    assert library.correlate(drawn(28, 2, 3, 4), drawn(29, 5, 3, 6), None, (1,), (0,), (1,), 1, False).shape == (
+        2,
+        5,
+        0,
+    )
+
+
+def test_what_is_no_number_spreads_as_far_as_its_windows(library: Any) -> None:
+    x = np.zeros((1, 4, 40), np.float32)
+    x[0, 2, 20] = np.nan
+    for groups, outputs in ((1, 6), (4, 4)):
+        w = np.ones((outputs, 4 // groups, 3), np.float32)
+        found = np.isnan(library.correlate(x, w, None, (1,), (1,), (1,), groups, False)[0])
+        expected = np.zeros(found.shape, np.bool_)
+        expected[2 if groups == 4 else slice(None), 19:22] = True
+        np.testing.assert_array_equal(found, expected)
+
+
 # Refusals
 
 F32 = np.ones((2, 4, 6), np.float32)
@@ -344,6 +416,12 @@ FOUR = np.ones(4, np.float32)
         ("batch_norm", (F32, None, None, FOUR, None, 1e-5), "a mean and a variance"),
         ("batch_norm_backward", (F32[:1], F32, None, FOUR, FOUR, True, True), "shape of the input"),
         ("batch_norm_backward", (F32, F32, None, None, FOUR, True, True), "a mean and a deviation"),
+        ("correlate", (F32, F32, None, (1,), (0,), (1,), 2, False), "groups do not divide"),
+        ("correlate", (F32, F32, None, (0,), (0,), (1,), 1, False), "0 is no stride"),
+        ("correlate", (F32, F32, None, (1,), (-1,), (1,), 1, False), "-1 is no padding"),
+        ("correlate", (F32, F32, None, (1, 1), (0,), (1,), 1, False), "a tuple of 1 numbers"),
+        ("correlate", (F32, F32, FOUR, (1,), (0,), (1,), 1, False), "a bias for each output"),
+        ("correlate", (F32, F32[..., :0], None, (1,), (0,), (1,), 1, False), "takes elements"),
     ],
 )
 def test_what_does_not_fit_is_refused(library: Any, name: str, arguments: tuple[Any, ...], words: str) -> None:

@@ -11,6 +11,7 @@ extern const NormTable norm;
 extern const ChannelTable norm_channels;
 extern const PoolTable pool;
 extern const LossTable loss;
+extern const ConvTable conv;
 extern const HalfTable half;
 extern const ElementwiseTable elementwise;
 extern const RandomTable random;
@@ -28,6 +29,7 @@ const Tables tables = {
     &norm_channels,
     &pool,
     &loss,
+    &conv,
     &half,
     &elementwise,
     &random,

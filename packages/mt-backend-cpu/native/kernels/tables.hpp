@@ -142,6 +142,29 @@ struct PoolTable {
     void (*adaptive_mean_backward)(const float* grad, float* result, const Windows& w, int64_t planes);
 };
 
+// Windows over channels, with a result for each of several outputs.
+struct Correlation {
+    Windows windows;
+    // Of a group: outputs, and channels times the kernel's elements.
+    int64_t outputs, depth;
+    // Of the input, in elements: along channels and three dimensions. Of the result: along outputs and places.
+    int64_t strides[4], output_strides[2];
+};
+
+struct ConvTable {
+    // How many places `correlate` takes at most.
+    int64_t strip;
+    int64_t (*packed_size)(int64_t outputs, int64_t depth);
+    // Weights (outputs, depth) in the order in which `correlate` reads them.
+    void (*pack_weights)(const float* w, int64_t outputs, int64_t depth, float* packed);
+    // One group of one sample: places [first, first + n); `bias` (outputs) may be null.
+    void (*correlate)(const float* x, const float* packed, const float* bias, float* result, const Correlation& s,
+                      int64_t first, int64_t n);
+    // One output of one sample, all places; x and result are row-major, weights (depth).
+    void (*correlate_rows)(const float* x, const float* weights, float bias, float* result, const Correlation& s);
+    void (*correlate_products)(const float* x, const float* weights, float bias, float* result, const Correlation& s);
+};
+
 struct HalfTable {
     void (*from_bfloat16)(const uint16_t* x, float* result, int64_t n);
     void (*to_bfloat16)(const float* x, uint16_t* result, int64_t n);
@@ -207,6 +230,7 @@ struct Tables {
     const ChannelTable* channels;
     const PoolTable* pool;
     const LossTable* loss;
+    const ConvTable* conv;
     const HalfTable* half;
     const ElementwiseTable* elementwise;
     const RandomTable* random;

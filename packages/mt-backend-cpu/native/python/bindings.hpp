@@ -21,6 +21,7 @@ extern PyMethodDef sort_methods[];
 extern PyMethodDef channel_methods[];
 extern PyMethodDef pool_methods[];
 extern PyMethodDef loss_methods[];
+extern PyMethodDef conv_methods[];
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 

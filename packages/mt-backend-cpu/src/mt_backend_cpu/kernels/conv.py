@@ -120,12 +120,12 @@ def _spaced(x: np.ndarray, stride: Ints, extra: Ints) -> np.ndarray:
     return out
 
 
-def _adjoint(
+def turned_around(
     x: np.ndarray, w: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints, groups: int
-) -> np.ndarray:
-    """Transposed convolution.
+) -> tuple[np.ndarray, np.ndarray]:
+    """The input and the weights whose correlation, without padding and at steps of 1, is a transposed convolution.
 
-    Correlation of the spaced input with the flipped weights, inputs and outputs exchanged.
+    The input is spaced and has a border; the weights are flipped, their inputs and outputs exchanged.
     """
     spatial = w.ndim - 2
     spread = _spaced(x, stride, output_padding)
@@ -147,7 +147,7 @@ def _adjoint(
         .swapaxes(1, 2)
         .reshape(groups * w.shape[1], per_group, *w.shape[2:])
     )
-    return _correlate(spread, exchanged, (1,) * spatial, dilation, groups)
+    return spread, exchanged
 
 
 @kernel("convolution")
@@ -157,7 +157,8 @@ def convolution(
 ) -> np.ndarray:  # fmt: skip
     """input (N, C, *S), weight (O, C/groups, *K), bias (O,) -> (N, O, *T); transposed: weight (C, O/groups, *K)."""
     if transposed:
-        out = _adjoint(input, weight, stride, padding, dilation, output_padding, groups)
+        spread, exchanged = turned_around(input, weight, stride, padding, dilation, output_padding, groups)
+        out = _correlate(spread, exchanged, (1,) * len(stride), dilation, groups)
     else:
         out = _correlate(padded(input, padding), weight, stride, dilation, groups)
     if bias is not None and out.size:

@@ -1,0 +1,223 @@
+// Cross-correlation: products of packed weights and of windows that are packed on the way, or, where a group has few
+// outputs, sums of scaled rows.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/loops.hpp"
+#include "kernels/tables.hpp"
+
+MT_NAMESPACE {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int WIDTH = 16, HEIGHT = 12;
+#elif defined(__AVX2__)
+constexpr int WIDTH = 8, HEIGHT = 6;
+#else
+constexpr int WIDTH = 4, HEIGHT = 4;
+#endif
+
+// A tile of the product: HEIGHT outputs of ACROSS places; at most DEPTH terms are added up before the next begin, and
+// STRIP places are packed together.
+constexpr int ACROSS = 2 * WIDTH;
+constexpr int64_t DEPTH = 192, STRIP = 128;
+
+using Vector = float __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias));
+
+MT_INLINE Vector load(const float* from) { return *reinterpret_cast<const Vector*>(from); }
+
+// a (depth, HEIGHT), b (depth, ACROSS) -> product (HEIGHT, ACROSS).
+MT_FLAT void multiply(const float* a, const float* b, int64_t depth, float* product) {
+    Vector sums[HEIGHT][2];
+#pragma GCC unroll 16
+    for (int i = 0; i < HEIGHT; ++i) sums[i][0] = sums[i][1] = Vector{};
+    for (int64_t k = 0; k < depth; ++k, a += HEIGHT, b += ACROSS) {
+        const Vector left = load(b), right = load(b + WIDTH);
+#pragma GCC unroll 16
+        for (int i = 0; i < HEIGHT; ++i) {
+            const Vector factor = a[i] - Vector{};
+            sums[i][0] += factor * left;
+            sums[i][1] += factor * right;
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < HEIGHT; ++i) {
+        *reinterpret_cast<Vector*>(product + i * ACROSS) = sums[i][0];
+        *reinterpret_cast<Vector*>(product + i * ACROSS + WIDTH) = sums[i][1];
+    }
+}
+
+int64_t packed_size(int64_t outputs, int64_t depth) { return (outputs + HEIGHT - 1) / HEIGHT * HEIGHT * depth; }
+
+void pack_weights(const float* w, int64_t outputs, int64_t depth, float* packed) {
+    for (int64_t first = 0; first < outputs; first += HEIGHT)
+        for (int64_t k = 0; k < depth; ++k)
+            for (int64_t i = 0; i < HEIGHT; ++i)
+                *packed++ = first + i < outputs ? w[(first + i) * depth + k] : 0.f;
+}
+
+// Places [first, first + n) of the output, of one element of the window: what lies there, or 0 in the padding.
+inline void line_of(const float* x, const Correlation& s, int64_t term, int64_t first, int64_t n, float* line) {
+    const Windows& w = s.windows;
+    int64_t rest = term;
+    const int64_t c = rest % w.kernel[2], b = rest / w.kernel[2] % w.kernel[1];
+    rest /= w.kernel[2] * w.kernel[1];
+    const float* channel = x + rest / w.kernel[0] * s.strides[0];
+    const int64_t a = rest % w.kernel[0];
+    const int64_t step = w.stride[2], offset = c * w.dilation[2] - w.padding[2];
+    const int64_t inner = s.strides[3], jump = step * inner;
+    int64_t k = first % w.output[2], j = first / w.output[2] % w.output[1], i = first / w.output[2] / w.output[1];
+    // Outputs of a row whose element lies in the input.
+    const int64_t lowest = offset >= 0 ? 0 : (-offset + step - 1) / step;
+    const int64_t highest = w.input[2] - 1 - offset < 0 ? 0 : (w.input[2] - 1 - offset) / step + 1;
+    for (int64_t done = 0; done < n;) {
+        const int64_t run = std::min(n - done, w.output[2] - k);
+        const int64_t depth = i * w.stride[0] + a * w.dilation[0] - w.padding[0];
+        const int64_t height = j * w.stride[1] + b * w.dilation[1] - w.padding[1];
+        float* to = line + done;
+        if (depth < 0 || depth >= w.input[0] || height < 0 || height >= w.input[1]) {
+            std::fill(to, to + run, 0.f);
+        } else {
+            const int64_t begin = std::min(std::max(lowest - k, int64_t{0}), run);
+            const int64_t end = std::max(begin, std::min(highest - k, run));
+            const float* row = channel + depth * s.strides[1] + height * s.strides[2];
+            const int64_t at = ((k + begin) * step + offset) * inner;
+            std::fill(to, to + begin, 0.f);
+            if (jump == 1) {
+                if (end > begin) std::memcpy(to + begin, row + at, sizeof(float) * static_cast<size_t>(end - begin));
+            } else {
+                for (int64_t o = begin; o < end; ++o) to[o] = row[at + (o - begin) * jump];
+            }
+            std::fill(to + end, to + run, 0.f);
+        }
+        done += run;
+        k = 0;
+        if (++j == w.output[1]) {
+            j = 0;
+            ++i;
+        }
+    }
+}
+
+// The places [first, first + n), n <= STRIP, of one sample's outputs in one group.
+void correlate(const float* x, const float* packed, const float* bias, float* result, const Correlation& s,
+               int64_t first, int64_t n) {
+    alignas(64) thread_local static float strip[DEPTH * STRIP];
+    alignas(64) float tile[HEIGHT * ACROSS], line[STRIP];
+    const int64_t panels = (n + ACROSS - 1) / ACROSS;
+    for (int64_t start = 0; start < s.depth; start += DEPTH) {
+        const int64_t depth = std::min(DEPTH, s.depth - start);
+        for (int64_t k = 0; k < depth; ++k) {
+            line_of(x, s, start + k, first, n, line);
+            std::fill(line + n, line + panels * ACROSS, 0.f);
+            for (int64_t p = 0; p < panels; ++p)
+                std::memcpy(strip + (p * depth + k) * ACROSS, line + p * ACROSS, sizeof(float) * ACROSS);
+        }
+        for (int64_t o = 0; o < s.outputs; o += HEIGHT) {
+            const int64_t high = std::min<int64_t>(HEIGHT, s.outputs - o);
+            for (int64_t p = 0; p < panels; ++p) {
+                multiply(packed + o * s.depth + start * HEIGHT, strip + p * depth * ACROSS, depth, tile);
+                const int64_t across = std::min<int64_t>(ACROSS, n - p * ACROSS);
+                for (int64_t i = 0; i < high; ++i) {
+                    float* to = result + (o + i) * s.output_strides[0] + (first + p * ACROSS) * s.output_strides[1];
+                    const float* from = tile + i * ACROSS;
+                    const float more = bias == nullptr ? 0.f : bias[o + i];
+                    if (s.output_strides[1] == 1) {
+                        if (start == 0) {
+                            MT_VECTORIZE
+                            for (int64_t j = 0; j < across; ++j) to[j] = from[j] + more;
+                        } else {
+                            MT_VECTORIZE
+                            for (int64_t j = 0; j < across; ++j) to[j] += from[j];
+                        }
+                    } else if (start == 0) {
+                        for (int64_t j = 0; j < across; ++j) to[j * s.output_strides[1]] = from[j] + more;
+                    } else {
+                        for (int64_t j = 0; j < across; ++j) to[j * s.output_strides[1]] += from[j];
+                    }
+                }
+            }
+        }
+    }
+}
+
+constexpr int64_t TOGETHER = 128;
+
+template <int STEP>
+MT_FLAT void add_scaled(const float* from, int64_t stride, float factor, float* sums, int64_t begin, int64_t end) {
+    const int64_t step = STEP ? STEP : stride;
+    MT_VECTORIZE
+    for (int64_t o = begin; o < end; ++o) sums[o] += factor * from[o * step];
+}
+
+// One output plane as sums of scaled rows of the input; x and the result row-major.
+void correlate_rows(const float* x, const float* weights, float bias, float* result, const Correlation& s) {
+    const Windows& w = s.windows;
+    const int64_t channels = s.depth / (w.kernel[0] * w.kernel[1] * w.kernel[2]), step = w.stride[2];
+    float sums[TOGETHER];
+    for (int64_t i = 0; i < w.output[0]; ++i)
+        for (int64_t j = 0; j < w.output[1]; ++j)
+            for (int64_t first = 0; first < w.output[2]; first += TOGETHER) {
+                const int64_t n = std::min(TOGETHER, w.output[2] - first);
+                std::fill(sums, sums + n, bias);
+                const float* factor = weights;
+                for (int64_t c = 0; c < channels; ++c)
+                    for (int64_t a = 0; a < w.kernel[0]; ++a)
+                        for (int64_t b = 0; b < w.kernel[1]; ++b, factor += w.kernel[2]) {
+                            const int64_t depth = i * w.stride[0] + a * w.dilation[0] - w.padding[0];
+                            const int64_t height = j * w.stride[1] + b * w.dilation[1] - w.padding[1];
+                            if (depth < 0 || depth >= w.input[0] || height < 0 || height >= w.input[1]) continue;
+                            const float* row = x + ((c * w.input[0] + depth) * w.input[1] + height) * w.input[2];
+                            for (int64_t d = 0; d < w.kernel[2]; ++d) {
+                                const int64_t offset = first * step + d * w.dilation[2] - w.padding[2];
+                                const int64_t begin = std::min(n, offset >= 0 ? 0 : (-offset + step - 1) / step);
+                                const int64_t behind = w.input[2] - 1 - offset;
+                                const int64_t end = std::max(begin, std::min(n, behind < 0 ? 0 : behind / step + 1));
+                                if (step == 1) add_scaled<1>(row + offset, step, factor[d], sums, begin, end);
+                                else if (step == 2) add_scaled<2>(row + offset, step, factor[d], sums, begin, end);
+                                else add_scaled<0>(row + offset, step, factor[d], sums, begin, end);
+                            }
+                        }
+                std::copy(sums, sums + n, result);
+                result += n;
+            }
+}
+
+// The same as sums of products along the kernel, for kernels that are wider than the output.
+void correlate_products(const float* x, const float* weights, float bias, float* result, const Correlation& s) {
+    const Windows& w = s.windows;
+    const int64_t channels = s.depth / (w.kernel[0] * w.kernel[1] * w.kernel[2]), spread = w.dilation[2];
+    for (int64_t i = 0; i < w.output[0]; ++i)
+        for (int64_t j = 0; j < w.output[1]; ++j)
+            for (int64_t k = 0; k < w.output[2]; ++k) {
+                const int64_t start = k * w.stride[2] - w.padding[2];
+                const int64_t begin = start >= 0 ? 0 : (-start + spread - 1) / spread;
+                const int64_t end = start >= w.input[2] ? 0 : std::min(w.kernel[2], (w.input[2] - 1 - start) / spread + 1);
+                double total = bias;
+                for (int64_t c = 0; c < channels && begin < end; ++c)
+                    for (int64_t a = 0; a < w.kernel[0]; ++a)
+                        for (int64_t b = 0; b < w.kernel[1]; ++b) {
+                            const int64_t depth = i * w.stride[0] + a * w.dilation[0] - w.padding[0];
+                            const int64_t height = j * w.stride[1] + b * w.dilation[1] - w.padding[1];
+                            if (depth < 0 || depth >= w.input[0] || height < 0 || height >= w.input[1]) continue;
+                            const float* row = x + ((c * w.input[0] + depth) * w.input[1] + height) * w.input[2] + start;
+                            const float* factor = weights + ((c * w.kernel[0] + a) * w.kernel[1] + b) * w.kernel[2];
+                            if (spread == 1)
+                                total += sum<float>(end - begin, [=](int64_t d) {
+                                    return row[begin + d] * factor[begin + d];
+                                });
+                            else
+                                total += sum<float>(end - begin, [=](int64_t d) {
+                                    return row[(begin + d) * spread] * factor[begin + d];
+                                });
+                        }
+                *result++ = static_cast<float>(total);
+            }
+}
+
+}  // namespace
+
+extern const ConvTable conv;
+const ConvTable conv = {STRIP, packed_size, pack_weights, correlate, correlate_rows, correlate_products};
+
+}  // namespace
