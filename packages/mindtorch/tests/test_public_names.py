@@ -19,6 +19,7 @@ NAMES = json.loads((SNAPSHOTS / "names.json").read_text())
 APART = {
     "torch.Future": "one class here",
     "torch._C.TensorBase": "one class here",
+    "torch.hub.tqdm": "of the package tqdm, or a class with a module of its own where that is missing",
     "torch.library.CustomOpDef": "PyTorch's private module for it does not exist here",
     "torch.nn.utils.clip_grads_with_norm_": "has a private name in PyTorch",
     "torch.nn.utils.get_total_norm": "has a private name in PyTorch",

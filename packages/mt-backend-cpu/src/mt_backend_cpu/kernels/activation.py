@@ -141,7 +141,7 @@ def converted(number: Any, like: Any) -> Any:
 def hardtanh(self: Any, min_val: Any, max_val: Any) -> Any:
     """self (*) -> (*)."""
     low, high = converted(min_val, self), converted(max_val, self)
-    return np.minimum(np.maximum(self, low), high)
+    return np.minimum(high, np.maximum(low, self))  # of equal zeros NumPy takes the second
 
 
 def _ramp(self: Any) -> Any:

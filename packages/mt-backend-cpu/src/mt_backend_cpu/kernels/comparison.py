@@ -53,17 +53,17 @@ def signbit(self: Any) -> Any:
 
 
 def beside_number(function: Any, array: Any, number: Any) -> Any:
-    """maximum or minimum of an array and a number.
+    """maximum or minimum of an array and a number; of equal zeros the array's remains, which NumPy takes second.
 
     NumPy has fast loops for two arrays only: large arrays meet a block filled with the number.
     """
     if array.size < 256 or array.dtype.kind != "f":
-        return function(array, number)
+        return function(number, array)
     filled = np.full(min(array.size, BLOCK), number, array.dtype)
     result = np.empty(array.shape, array.dtype)
     for target, part in blocks(result, np.ascontiguousarray(array)):
         flat = part.reshape(-1)
-        function(flat, filled[: flat.size], out=target.reshape(-1))
+        function(filled[: flat.size], flat, out=target.reshape(-1))
     return result
 
 

@@ -25,7 +25,8 @@ def _scan(self: np.ndarray, accumulate: Any, dim: int, dtype: Any) -> np.ndarray
 @kernel("cumsum")
 def cumsum(self: np.ndarray, dim: int, dtype: Any) -> np.ndarray:
     """self (*) -> (*); int64 for integers and bool."""
-    return _scan(self, np.add.accumulate, dim, dtype)
+    sums = _scan(self, np.add.accumulate, dim, dtype)
+    return sums + sums.dtype.type(0) if sums.dtype.kind in "fc" else sums  # they begin with 0, which is not -0
 
 
 @kernel("cumprod")
