@@ -233,7 +233,8 @@ def clients_quick(session: nox.Session) -> None:
     prepare(
         session,
         ["--constraint", PINS, *workspace(), *CLIENTS, *QUICK_CLIENTS],
-        ["--no-deps", "--constraint", PINS, *QUICK_CLIENTS_APART],
+        # transformers.Trainer names DistributedDataParallel, which mt-distributed has.
+        ["--no-deps", "--constraint", PINS, *QUICK_CLIENTS_APART, *workspace(("mt-distributed",))],
     )
     refuse_pytorch(session)
     session.run("python", "-m", "tools.clients", "--quick", *session.posargs)
