@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import operator
 import pkgutil
@@ -21,9 +22,17 @@ MODULES = [
 ]
 
 
+#: Module -> the package that it needs, beside what mindtorch needs.
+NEEDS = {"mindtorch.utils.tensorboard": "tensorboard"}
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_every_module_can_be_imported(name):
-    importlib.import_module(name)
+    if name in NEEDS and importlib.util.find_spec(NEEDS[name]) is None:
+        with pytest.raises(ModuleNotFoundError, match=f"pip install {NEEDS[name]}"):
+            importlib.import_module(name)
+    else:
+        importlib.import_module(name)
 
 
 @pytest.mark.parametrize("name", sorted(torch._SUBMODULES))
