@@ -221,3 +221,34 @@ def test_selection_picks_equal_elements_as_pytorch_does(
     expected = sorted_on_numpy.topk(x, k, 1, largest, ordered)
     for found, wanted in zip(library.topk(x, k, largest, ordered), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(("name", "exact"), [("add", np.add), ("sub", np.subtract), ("mul", np.multiply),
+                                             ("div", np.true_divide)])  # fmt: skip
+def test_arithmetic_with_numbers_is_that_of_numpy(name: str, exact: Any) -> None:
+    x = np.concatenate([SPECIAL, np.random.default_rng(6).standard_normal(300).astype(np.float32)])
+    function = getattr(library, name)
+    with np.errstate(all="ignore"):
+        for level in library.levels():
+            library.use_level(level)
+            for number in (0.1, 3, -0.0, float("inf"), np.float32(0.7)):
+                assert function(x, number).tobytes() == exact(x, np.float32(number)).tobytes()
+                out = x.copy()[::-1]
+                np.testing.assert_array_equal(function(out, number, out=out), exact(x, np.float32(number))[::-1])
+            assert function(x, x[::-1]).tobytes() == exact(x, x[::-1]).tobytes()
+    with pytest.raises(TypeError, match="must be an array"):
+        function(x, "1")
+
+
+def test_limits_keep_the_sign_of_zeros_and_nan() -> None:
+    x = SPECIAL
+    for level in library.levels():
+        library.use_level(level)
+        for low, high in ((0.0, 1.0), (-1.0, -0.0), (-0.5, 0.0), (2.0, 1.0)):
+            lower = np.where(x < low, np.float32(low), x)
+            both = np.where(lower > high, np.float32(high), lower)
+            assert library.clamp_min(x, low).tobytes() == lower.tobytes()
+            assert library.clamp_max(x, high).tobytes() == np.where(x > high, np.float32(high), x).tobytes()
+            assert library.clamp(x, low, high).tobytes() == both.tobytes()
+        assert library.relu(x).tobytes() == np.where(x < 0, np.float32(0), x).tobytes()
+        assert np.isnan(library.clamp(x, np.nan, 1.0)).all() and np.isnan(library.clamp_max(x, np.nan)).all()

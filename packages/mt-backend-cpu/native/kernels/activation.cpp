@@ -40,6 +40,11 @@ void exp_(const float* x, float* result, int64_t n) {
     map(x, result, n, [](float v) { return exp(v); });
 }
 
+// -0 is not below 0, and neither is NaN.
+void relu(const float* x, float* result, int64_t n) {
+    map(x, result, n, [](float v) { return v < 0.f ? 0.f : v; });
+}
+
 void gelu_erf_backward(const float* grad, const float* x, float* result, int64_t n) {
     map2(grad, x, result, n, [](float g, float v) {
         return g * (0.5f * (1.f + erf(v * SQRT_HALF)) + v * normal_density(v));
@@ -73,7 +78,7 @@ void tanh_backward(const float* grad, const float* y, float* result, int64_t n) 
 
 extern const ActivationTable activation;
 const ActivationTable activation = {
-    gelu_erf, gelu_tanh, silu_, sigmoid_, tanh_, erf_, exp_,
+    gelu_erf, gelu_tanh, silu_, sigmoid_, tanh_, erf_, exp_, relu,
     gelu_erf_backward, gelu_tanh_backward, silu_backward, sigmoid_backward, tanh_backward,
 };
 

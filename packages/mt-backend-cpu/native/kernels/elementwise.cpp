@@ -21,6 +21,26 @@ void div_(const float* a, const float* b, float* result, int64_t n) {
     map2(a, b, result, n, [](float x, float y) { return x / y; });
 }
 
+void add_number(const float* const* x, const float* numbers, float* result, int64_t n) {
+    const float number = numbers[0];
+    map(x[0], result, n, [number](float v) { return v + number; });
+}
+
+void sub_number(const float* const* x, const float* numbers, float* result, int64_t n) {
+    const float number = numbers[0];
+    map(x[0], result, n, [number](float v) { return v - number; });
+}
+
+void mul_number(const float* const* x, const float* numbers, float* result, int64_t n) {
+    const float number = numbers[0];
+    map(x[0], result, n, [number](float v) { return v * number; });
+}
+
+void div_number(const float* const* x, const float* numbers, float* result, int64_t n) {
+    const float number = numbers[0];
+    map(x[0], result, n, [number](float v) { return v / number; });
+}
+
 void add_scaled(const float* const* x, const float* numbers, float* result, int64_t n) {
     const float alpha = numbers[0];
     map2(x[0], x[1], result, n, [alpha](float a, float b) { return a + alpha * b; });
@@ -50,6 +70,7 @@ void lerp(const float* const* x, const float* numbers, float* result, int64_t n)
 extern const ElementwiseTable elementwise;
 const ElementwiseTable elementwise = {
     add, sub, mul, div_,
+    add_number, sub_number, mul_number, div_number,
     add_scaled, addcmul, addcdiv, lerp,
 };
 

@@ -16,6 +16,7 @@ extern const HalfTable half;
 extern const ElementwiseTable elementwise;
 extern const RandomTable random;
 extern const ActivationBackwardTable activation_backward;
+extern const ComparisonTable comparison;
 extern const ScanTable reduction_scan;
 extern const LinalgTable linalg;
 extern const SortTable sort;
@@ -34,6 +35,7 @@ const Tables tables = {
     &elementwise,
     &random,
     &activation_backward,
+    &comparison,
     &reduction_scan,
     &linalg,
     &sort,

@@ -17,8 +17,15 @@ using MapMany = void (*)(const float* const* arguments, const float* numbers, fl
 
 struct ElementwiseTable {
     Map2 add, sub, mul, div;
+    // The same of an array and a number.
+    MapMany add_number, sub_number, mul_number, div_number;
     // a + alpha b; self + value a b; self + value a / b; from the nearer of two ends.
     MapMany add_scaled, addcmul, addcdiv, lerp;
+};
+
+struct ComparisonTable {
+    // x limited from below, from above, from both sides.
+    MapMany clamp_min, clamp_max, clamp;
 };
 
 struct ActivationBackwardTable {
@@ -28,7 +35,7 @@ struct ActivationBackwardTable {
 };
 
 struct ActivationTable {
-    Map gelu_erf, gelu_tanh, silu, sigmoid, tanh, erf, exp;
+    Map gelu_erf, gelu_tanh, silu, sigmoid, tanh, erf, exp, relu;
     // grad, x -> gradient of x.
     Map2 gelu_erf_backward, gelu_tanh_backward, silu_backward;
     // grad, result -> gradient.
@@ -235,6 +242,7 @@ struct Tables {
     const ElementwiseTable* elementwise;
     const RandomTable* random;
     const ActivationBackwardTable* activation_backward;
+    const ComparisonTable* comparison;
     const ScanTable* scan;
     const LinalgTable* linalg;
     const SortTable* sort;

@@ -45,6 +45,7 @@ PyMethodDef activation_methods[] = {
     method("sigmoid", unary<TABLE, &A::sigmoid>, "sigmoid(x, *, out=None)"),
     method("tanh", unary<TABLE, &A::tanh>, "tanh(x, *, out=None)"),
     method("erf", unary<TABLE, &A::erf>, "erf(x, *, out=None)"),
+    method("relu", unary<TABLE, &A::relu>, "relu(x, *, out=None)"),
     method("exp", unary<TABLE, &A::exp>, "exp(x, *, out=None)"),
     method("silu_backward", binary<TABLE, &A::silu_backward>, "silu_backward(grad, x, *, out=None)"),
     method("sigmoid_backward", binary<TABLE, &A::sigmoid_backward>, "sigmoid_backward(grad, result, *, out=None)"),

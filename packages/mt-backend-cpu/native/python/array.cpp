@@ -245,8 +245,12 @@ void run_range(const Loop& loop, int64_t begin, int64_t end, F f) {
     }
 }
 
+// Elements of a few instructions each, which are worth dividing later than GRAIN of those that are dear.
+constexpr int64_t CHEAP = 4 * GRAIN;
+
 template <class F>
-PyObject* elementwise(PyArrayObject* const* inputs, int count, PyObject* out, const char* function, F f) {
+PyObject* elementwise(PyArrayObject* const* inputs, int count, PyObject* out, const char* function, int64_t grain,
+                      F f) {
     const Element element = element_of(inputs[0]);
     bool supported = element != Element::Other;
     for (int k = 1; k < count; ++k) supported = supported && element_of(inputs[k]) == element;
@@ -292,8 +296,8 @@ PyObject* elementwise(PyArrayObject* const* inputs, int count, PyObject* out, co
         reorder(loop);
         coalesce(loop);
     }
-    Released released(loop.size > GRAIN);
-    parallel(loop.size, GRAIN, [&](int64_t begin, int64_t end) {
+    Released released(loop.size > grain);
+    parallel(loop.size, grain, [&](int64_t begin, int64_t end) {
         switch (element) {
             case Element::Float32: run_range<Floats>(loop, begin, end, f); break;
             case Element::BFloat16: run_range<Halves<true>>(loop, begin, end, f); break;
@@ -305,6 +309,11 @@ PyObject* elementwise(PyArrayObject* const* inputs, int count, PyObject* out, co
 }
 
 }  // namespace
+
+// What array libraries make of arrays without dimensions, NumPy's float32, as an array that `made` keeps.
+PyObject* with_dimensions(PyObject* operand, Reference& made) {
+    return PyArray_IsScalar(operand, Float) ? made.keep(PyArray_FromScalar(operand, nullptr)) : operand;
+}
 
 PyObject* map_arrays(Map f, PyObject* x, PyObject* out, const char* function) {
     PyArrayObject* input = array_of(x, function, 1);
@@ -324,25 +333,29 @@ PyObject* map_arrays(Map f, PyObject* x, PyObject* out, const char* function) {
         }
         return result.release();
     }
-    return elementwise(&input, 1, out, function,
+    return elementwise(&input, 1, out, function, GRAIN,
                        [f](const float* const* given, float* result, int64_t n) { f(given[0], result, n); });
 }
 
 PyObject* map2_arrays(Map2 f, PyObject* a, PyObject* b, PyObject* out, const char* function) {
+    Reference made[2] = {Reference(nullptr), Reference(nullptr)};
+    if ((a = with_dimensions(a, made[0])) == nullptr || (b = with_dimensions(b, made[1])) == nullptr) return nullptr;
     PyArrayObject* inputs[2] = {array_of(a, function, 1), nullptr};
     if (inputs[0] == nullptr || (inputs[1] = array_of(b, function, 2)) == nullptr) return nullptr;
-    return elementwise(inputs, 2, out, function,
+    return elementwise(inputs, 2, out, function, GRAIN,
                        [f](const float* const* given, float* result, int64_t n) { f(given[0], given[1], result, n); });
 }
 
 PyObject* map_many_arrays(MapMany f, PyObject* const* given, int count, const float* numbers, PyObject* out,
                           const char* function) {
     PyArrayObject* inputs[MOST_OPERANDS - 1];
-    for (int k = 0; k < count; ++k)
-        if ((inputs[k] = array_of(given[k], function, k + 1)) == nullptr) return nullptr;
-    return elementwise(inputs, count, out, function, [f, numbers](const float* const* x, float* result, int64_t n) {
-        f(x, numbers, result, n);
-    });
+    Reference made[MOST_OPERANDS - 1] = {Reference(nullptr), Reference(nullptr), Reference(nullptr)};
+    for (int k = 0; k < count; ++k) {
+        PyObject* input = with_dimensions(given[k], made[k]);
+        if (input == nullptr || (inputs[k] = array_of(input, function, k + 1)) == nullptr) return nullptr;
+    }
+    return elementwise(inputs, count, out, function, CHEAP,
+                       [f, numbers](const float* const* x, float* result, int64_t n) { f(x, numbers, result, n); });
 }
 
 }  // namespace mt

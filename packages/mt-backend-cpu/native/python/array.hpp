@@ -39,6 +39,8 @@ public:
         Py_XDECREF(object_);
         object_ = object;
     }
+    // Takes over a reference where there is none, and lends it.
+    PyObject* keep(PyObject* object) { return object_ = object; }
     PyObject* release() {
         PyObject* given = object_;
         object_ = nullptr;

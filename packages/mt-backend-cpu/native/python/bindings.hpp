@@ -13,6 +13,7 @@ extern PyMethodDef elementwise_methods[];
 extern PyMethodDef half_methods[];
 extern PyMethodDef random_methods[];
 extern PyMethodDef activation_backward_methods[];
+extern PyMethodDef comparison_methods[];
 extern PyMethodDef reduction_scan_methods[];
 extern PyMethodDef linalg_methods[];
 extern PyMethodDef view_methods[];

@@ -16,6 +16,7 @@ if library is not None:
     TABLE = {
         "gelu": library.gelu,
         "gelu_backward": library.gelu_backward,
+        "relu": library.relu,
         "silu": library.silu,
         "silu_backward": library.silu_backward,
         "sigmoid": library.sigmoid,

@@ -68,7 +68,12 @@ if library is not None:
         accepts=Accepts(dtypes=HALF_TYPES, also=_first_two), half="native",
     )  # fmt: skip
 
-    # Several steps in one pass
+    # Single precision, numbers too; several steps in one pass
+
+    single = frozenset((float32,))
+    kernels({"add.Tensor": _add_scaled, "sub.Tensor": subtract_scaled}, accepts=Accepts(dtypes=single))
+    kernels({"add.Tensor": library.add, "sub.Tensor": library.sub}, accepts=Accepts(dtypes=single, defaults=("alpha",)))
+    kernels({"mul.Tensor": library.mul, "div.Tensor": library.div}, accepts=Accepts(dtypes=single))
 
     def add_into(self: Any, other: Any, alpha: Any) -> None:
         _add_scaled(self, other, alpha, out=self)
@@ -90,5 +95,5 @@ if library is not None:
         ("addcmul_", addcmul_into, _is_held), ("addcdiv_", addcdiv_into, _is_held),
         ("lerp_.Scalar", lerp_into, _is_held),
     ):  # fmt: skip
-        accepted = Accepts(dtypes=frozenset((float32,)), alike=True, also=_also)
+        accepted = Accepts(dtypes=single, alike=True, also=_also)
         register_kernel(CPU, (_name,), _function, accepts=accepted, out="first")
