@@ -71,7 +71,10 @@ if library is not None:
     # Single precision, numbers too; several steps in one pass
 
     single = frozenset((float32,))
-    kernels({"add.Tensor": _add_scaled, "sub.Tensor": subtract_scaled}, accepts=Accepts(dtypes=single))
+    kernels(
+        {"add.Tensor": _add_scaled, "sub.Tensor": subtract_scaled},
+        accepts=Accepts(dtypes=single, also=lambda self, other, alpha: _can_be_negated(alpha)),
+    )
     kernels({"add.Tensor": library.add, "sub.Tensor": library.sub}, accepts=Accepts(dtypes=single, defaults=("alpha",)))
     kernels({"mul.Tensor": library.mul, "div.Tensor": library.div}, accepts=Accepts(dtypes=single))
 
