@@ -24,17 +24,15 @@ def _first_two(self: Any, other: Any, *rest: Any) -> bool:
     return are_tensors(self, other)
 
 
-def _can_be_negated(alpha: Any) -> bool:
-    """Whether an integer is one of int64, and so is its negative."""
-    return not isinstance(alpha, int) or abs(alpha) < 1 << 63
-
-
-def _first_two_scaled(self: Any, other: Any, alpha: Any) -> bool:
-    return are_tensors(self, other) and _can_be_negated(alpha)
+def _negated(alpha: Any) -> Any:
+    """The factor of a sum for that of a difference; integers wrap around as int64 does."""
+    if isinstance(alpha, int) and not -(1 << 63) < alpha < 1 << 63:
+        return ((1 << 63) - alpha) % (1 << 64) - (1 << 63)
+    return -alpha
 
 
 def _is_scaled(self: Any, other: Any, alpha: Any) -> bool:
-    return hasattr(other, "_array") and bool(alpha != 1 and abs(alpha) < _HELD and _can_be_negated(alpha))
+    return hasattr(other, "_array") and bool(alpha != 1 and abs(alpha) < _HELD)
 
 
 def _is_held(*arguments: Any) -> bool:
@@ -50,14 +48,14 @@ if library is not None:
 
     def subtract_scaled(self: Any, other: Any, alpha: Any, out: Any = None) -> Any:
         """self (*), other (*), broadcast -> the common shape."""
-        return _add_scaled(self, other, -alpha, out=out)
+        return _add_scaled(self, other, _negated(alpha), out=out)
 
     # Half types, as they are stored
 
     library.use_bfloat16(bfloat16.numpy_dtype)
     kernels(
         {"add.Tensor": _add_scaled, "sub.Tensor": subtract_scaled},
-        accepts=Accepts(dtypes=HALF_TYPES, also=_first_two_scaled), half="native",
+        accepts=Accepts(dtypes=HALF_TYPES, also=_first_two), half="native",
     )  # fmt: skip
     kernels(
         {"add.Tensor": library.add, "sub.Tensor": library.sub},
@@ -71,10 +69,7 @@ if library is not None:
     # Single precision, numbers too; several steps in one pass
 
     single = frozenset((float32,))
-    kernels(
-        {"add.Tensor": _add_scaled, "sub.Tensor": subtract_scaled},
-        accepts=Accepts(dtypes=single, also=lambda self, other, alpha: _can_be_negated(alpha)),
-    )
+    kernels({"add.Tensor": _add_scaled, "sub.Tensor": subtract_scaled}, accepts=Accepts(dtypes=single))
     kernels({"add.Tensor": library.add, "sub.Tensor": library.sub}, accepts=Accepts(dtypes=single, defaults=("alpha",)))
     kernels({"mul.Tensor": library.mul, "div.Tensor": library.div}, accepts=Accepts(dtypes=single))
 
@@ -82,7 +77,7 @@ if library is not None:
         _add_scaled(self, other, alpha, out=self)
 
     def subtract_into(self: Any, other: Any, alpha: Any) -> None:
-        _add_scaled(self, other, -alpha, out=self)
+        _add_scaled(self, other, _negated(alpha), out=self)
 
     def addcmul_into(self: Any, tensor1: Any, tensor2: Any, value: Any) -> None:
         _addcmul(self, tensor1, tensor2, value, out=self)
