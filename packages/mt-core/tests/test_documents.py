@@ -44,3 +44,11 @@ def test_the_code_on_a_page_runs(page: str) -> None:
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, str(path), 0)
     results = doctest.DocTestRunner().run(test)
     assert results.failed == 0, f"{results.failed} of {results.attempted} examples on {page} give something else"
+
+
+def test_every_page_is_listed() -> None:
+    index = DOCS / "index.md"
+    if not index.exists():
+        pytest.skip("the documents are part of the repository, not of the distribution")
+    listed = set(re.findall(r"\]\(([\w/-]+\.md)\)", index.read_text()))
+    assert {page.name for page in DOCS.glob("*.md")} - {"index.md"} <= listed
