@@ -13,6 +13,7 @@ from ..registry import kernels
 from . import library
 
 HALF_TYPES = frozenset((bfloat16, float16))
+_SINGLE = frozenset((float32,))
 
 
 def are_tensors(*arguments: Any) -> bool:
@@ -68,10 +69,11 @@ if library is not None:
 
     # Single precision, numbers too; several steps in one pass
 
-    single = frozenset((float32,))
-    kernels({"add.Tensor": _add_scaled, "sub.Tensor": subtract_scaled}, accepts=Accepts(dtypes=single))
-    kernels({"add.Tensor": library.add, "sub.Tensor": library.sub}, accepts=Accepts(dtypes=single, defaults=("alpha",)))
-    kernels({"mul.Tensor": library.mul, "div.Tensor": library.div}, accepts=Accepts(dtypes=single))
+    kernels({"add.Tensor": _add_scaled, "sub.Tensor": subtract_scaled}, accepts=Accepts(dtypes=_SINGLE))
+    kernels(
+        {"add.Tensor": library.add, "sub.Tensor": library.sub}, accepts=Accepts(dtypes=_SINGLE, defaults=("alpha",))
+    )
+    kernels({"mul.Tensor": library.mul, "div.Tensor": library.div}, accepts=Accepts(dtypes=_SINGLE))
 
     def add_into(self: Any, other: Any, alpha: Any) -> None:
         _add_scaled(self, other, alpha, out=self)
@@ -93,5 +95,5 @@ if library is not None:
         ("addcmul_", addcmul_into, _is_held), ("addcdiv_", addcdiv_into, _is_held),
         ("lerp_.Scalar", lerp_into, _is_held),
     ):  # fmt: skip
-        accepted = Accepts(dtypes=single, alike=True, also=_also)
+        accepted = Accepts(dtypes=_SINGLE, alike=True, also=_also)
         register_kernel(CPU, (_name,), _function, accepts=accepted, out="first")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +9,7 @@ from ..dispatch.lookup import composite_of
 from ..dispatch.registry import Overload, load_family
 from ..errors import no_kernel
 from ..keys import AUTOCAST, AUTOGRAD, FORWARD_GRAD
+from ..layers.rule_room import RuleRoom
 from ..plugins.protocols import CONTRACT
 from ..state import excluding
 from ..tensor_types import tensors_in
@@ -22,27 +21,9 @@ Callee = Callable[..., Any]
 
 #: What has been done to a call when it comes here.
 _ABOVE = AUTOCAST | AUTOGRAD | FORWARD_GRAD
-_RULES: dict[str, Callee] = {}
-
-
-def rule(*names: str) -> Callable[[Callee], Callee]:
-    """Enter what operators do to quantized tensors; it takes all arguments of the schema."""
-
-    def enter(function: Callee) -> Callee:
-        for name in names:
-            _RULES[name] = function
-        return function
-
-    return enter
-
-
-def _load() -> None:
-    """Read the rules, the first time a quantized tensor comes by."""
-    if not _RULES:
-        from . import rules  # lazy: they need operators, which need the layer
-
-        for module in pkgutil.iter_modules(rules.__path__):
-            importlib.import_module(f"{rules.__name__}.{module.name}")
+_RULES = RuleRoom(f"{__package__}.rules")
+#: Enter what operators do to quantized tensors.
+rule = _RULES.rule
 
 
 class QuantizedLayer:
@@ -53,8 +34,7 @@ class QuantizedLayer:
 
     def build(self, overload: Overload, call_keys: int, below: Callable[[], Callee]) -> Callee | None:
         """A rule, a view, or the composite of an operator of the family."""
-        _load()
-        found = _RULES.get(overload.name)
+        found = _RULES.find(overload.name)
         if found is None and overload.family == "quantized":
             load_family("mt_core.decomp", "quantized")
             composite = composite_of(overload)

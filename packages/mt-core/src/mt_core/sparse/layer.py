@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -13,52 +11,26 @@ from ..dispatch.registry import Overload, find_overload, load_family
 from ..dtypes import can_cast, scalar_type_name
 from ..errors import no_kernel
 from ..keys import AUTOCAST, AUTOGRAD, FORWARD_GRAD, MULTI_VIEW, NO_GRAD_VIEW
+from ..layers.rule_room import RuleRoom
 from ..plugins.protocols import CONTRACT
 from ..state import excluding
 from ..tensor import Tensor
 from ..tensor_types import tensors_in
 from .tensors import is_sparse, layout_name, replace
 
-__all__ = ["LAYER", "PARTS", "SparseLayer", "parts", "rule"]
+__all__ = ["LAYER", "SparseLayer", "parts", "rule"]
 
 Callee = Callable[..., Any]
 
 #: What has been done to a call when it comes here.
 _ABOVE = AUTOCAST | AUTOGRAD | FORWARD_GRAD
-_RULES: dict[str, Callee] = {}
+_RULES = RuleRoom(f"{__package__}.rules")
 #: Operators that are others where a tensor is sparse, which are recorded in their place.
-PARTS: dict[str, Callee] = {}
-
-
-def rule(*names: str) -> Callable[[Callee], Callee]:
-    """Enter what operators do to sparse tensors; it takes all arguments of the schema, at least one of them sparse."""
-
-    def enter(function: Callee) -> Callee:
-        for name in names:
-            _RULES[name] = function
-        return function
-
-    return enter
-
-
-def parts(*names: str) -> Callable[[Callee], Callee]:
-    """Enter which other operators an operator is where a tensor is sparse; these are what gradients are recorded of."""
-
-    def enter(function: Callee) -> Callee:
-        for name in names:
-            PARTS[name] = function
-        return function
-
-    return enter
-
-
-def _load() -> None:
-    """Read the rules, the first time a sparse tensor comes by."""
-    if not _RULES:
-        from . import rules  # lazy: they need operators, which need the layer
-
-        for module in pkgutil.iter_modules(rules.__path__):
-            importlib.import_module(f"{rules.__name__}.{module.name}")
+_PARTS = RuleRoom(f"{__package__}.rules")
+#: Enter what operators do to sparse tensors; at least one of the arguments is sparse.
+rule = _RULES.rule
+#: Enter which other operators an operator is where a tensor is sparse; these are what gradients are recorded of.
+parts = _PARTS.rule
 
 
 class SparseLayer:
@@ -69,12 +41,10 @@ class SparseLayer:
 
     def parts_of(self, overload: Overload) -> Callee | None:
         """The other operators that an operator on sparse tensors is made of; None where it is none of these."""
-        _load()
-        return PARTS.get(overload.name)
+        return _PARTS.find(overload.name)
 
     def build(self, overload: Overload, call_keys: int, below: Callable[[], Callee]) -> Callee | None:
         """A rule, the composite of an operator of the family, or the functional form of one that writes."""
-        _load()
         found = self._found(overload)
         if found is not None:
             return _unrecorded(found)
@@ -99,8 +69,9 @@ class SparseLayer:
         return refuse
 
     def _found(self, overload: Overload) -> Callee | None:
-        if overload.name in _RULES:
-            return _RULES[overload.name]
+        found = _RULES.find(overload.name)
+        if found is not None:
+            return found
         if overload.family == "sparse":
             load_family("mt_core.decomp", "sparse")
             composite = composite_of(overload)

@@ -13,14 +13,11 @@ from typing import Any
 
 import mt_nn
 
-from .classes import ScriptClass, Unit
-from .compiling import compiled
-from .modules import LoadedModule, make_module
+from .modules import LoadedModule
 from .script_methods import Method
 from .script_modules import FUNCTIONS, forward_of
 from .script_text import type_of_value
-from .sources import Sources
-from .tracing import Writer
+from .tracing import Writer, loaded_from
 from .translating import Unwritable
 
 __all__ = ["as_archive"]
@@ -41,31 +38,7 @@ def as_archive(obj: Any) -> LoadedModule:
         writer.lines(name).extend(Method(writer, name, None, obj.__wrapped__, "forward").text())
     else:
         name = writer.module(module)
-    records = writer.records()
-    unit = Unit(Sources(records.__getitem__, records), [], compiled)
-    unit.sources.keep()
-    known: dict[ScriptClass, type] = {}
-    made = make_module(unit.class_named(name), known)
-    if module is None:
-        made._set_loaded("training", True)
-    else:
-        _fill(made, module, unit, known, {id(module): made})
-    for cls in unit.classes():
-        for function in cls.methods.values():
-            function.prepare()
-    return made
-
-
-def _fill(made: LoadedModule, module: Any, unit: Unit, known: dict[ScriptClass, type], memo: dict[int, Any]) -> None:
-    for name, t in made._script_class.attributes.items():
-        if name in module._modules:
-            child = module._modules[name]
-            if id(child) not in memo:
-                memo[id(child)] = part = make_module(t.cls, known)
-                _fill(part, child, unit, known, memo)
-            made._set_loaded(name, memo[id(child)])
-        else:
-            made._set_loaded(name, getattr(module, name))
+    return loaded_from(writer, name, module)
 
 
 class _ScriptWriter(Writer):

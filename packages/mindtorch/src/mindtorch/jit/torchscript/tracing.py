@@ -39,34 +39,36 @@ def as_archive(module: Any, methods: dict[str, Any]) -> LoadedModule:
         name = writer.module(module)
     for method, traced in methods.items():
         writer.method(name, method, traced, module)
-    unit = Unit(Sources(writer.records().__getitem__, writer.records()), list(writer.constants), compiled)
+    return loaded_from(writer, name, module)
+
+
+def loaded_from(writer: Writer, name: str, module: Any) -> LoadedModule:
+    """A module of a class that was written, with the parts and tensors of `module`, or none where that is None."""
+    records = writer.records()
+    unit = Unit(Sources(records.__getitem__, records), list(writer.constants), compiled)
     unit.sources.keep()
     known: dict[ScriptClass, type] = {}
     made = make_module(unit.class_named(name), known)
     if module is None:
         made._set_loaded("training", True)
     else:
-        _fill(made, module, unit, known, {id(module): made})
+        _fill(made, module, known, {id(module): made})
     for cls in unit.classes():
         for function in cls.methods.values():
             function.prepare()
     return made
 
 
-def _fill(made: LoadedModule, module: Any, unit: Unit, known: dict[ScriptClass, type], memo: dict[int, Any]) -> None:
-    cls = made._script_class
-    for name, t in cls.attributes.items():
+def _fill(made: LoadedModule, module: Any, known: dict[ScriptClass, type], memo: dict[int, Any]) -> None:
+    for name, t in made._script_class.attributes.items():
         if name in module._modules:
             child = module._modules[name]
             if id(child) not in memo:
                 memo[id(child)] = part = make_module(t.cls, known)
-                _fill(part, child, unit, known, memo)
+                _fill(part, child, known, memo)
             made._set_loaded(name, memo[id(child)])
-        elif name in ("training", "_is_full_backward_hook"):
-            made._set_loaded(name, getattr(module, name))
         else:
-            held = module._parameters if name in module._parameters else module._buffers
-            made._set_loaded(name, held[name])
+            made._set_loaded(name, getattr(module, name))
 
 
 class Writer:
