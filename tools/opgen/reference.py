@@ -25,12 +25,12 @@ def _entry(packet: Any) -> list[str]:
     lines = [f"### `{packet.name}`", ""]
     doc = next((d.doc for d in packet.all if d.doc), "")
     if doc:
-        lines += [_escaped(" ".join(doc.split())), ""]
+        lines += [escaped(" ".join(doc.split())), ""]
     lines += ["```", *(str(d.schema) for d in packet.all), "```", ""]
     return lines
 
 
-def _escaped(doc: str) -> str:
+def escaped(doc: str) -> str:
     """Text whose brackets, asterisks and underscores are no Markdown; what stands in backquotes is left as it is."""
     parts = doc.split("`")
     parts[::2] = [re.sub(r"([\[\]*_])", r"\\\1", part) for part in parts[::2]]
