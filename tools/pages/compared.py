@@ -52,7 +52,9 @@ def _outlined(drawing: str) -> str:
 def _outline(path: str) -> str:
     numbers = [float(number) for number in re.findall(r"-?\d+\.?\d*", path)]
     sides = [numbers[side::2] for side in (0, 1)]
-    return " ".join(f"{value:.0f}.0" for side in sides if side for value in (min(side), max(side), sum(side) / len(side)))
+    return " ".join(
+        f"{value:.0f}.0" for side in sides if side for value in (min(side), max(side), sum(side) / len(side))
+    )
 
 
 def _pairs(old: str, new: str) -> list[tuple[str, str]]:

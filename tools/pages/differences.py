@@ -7,7 +7,6 @@ import inspect
 import re
 import sys
 from collections import defaultdict
-from pathlib import Path
 
 from .site import DOCS, ROOT
 
@@ -79,7 +78,11 @@ def _refusals() -> list[str]:
             if callable(item) and isinstance(doc, str) and doc.startswith("Not supported: "):
                 remedy = doc.partition(". ")[2] if ". " in doc else ""
                 found[remedy].append(f"`torch.{namespace + '.' if namespace else ''}{name}`")
-    lines = ["## Names that refuse", "", "They exist, so that programs can be imported, and raise `NotImplementedError` "]
+    lines = [
+        "## Names that refuse",
+        "",
+        "They exist, so that programs can be imported, and raise `NotImplementedError` ",
+    ]
     lines[-1] += "with the remedy when they are called."
     lines += ["", "| names | what to do instead |", "|---|---|"]
     lines += [f"| {', '.join(sorted(set(names)))} | {remedy or 'nothing yet'} |" for remedy, names in found.items()]

@@ -35,11 +35,14 @@ PAGES = {
     "distributed": ("distributed", "distributed.fsdp", "distributed.device_mesh", "distributed.tensor"),
 }  # fmt: skip
 
-#: In `torch.nn`, the order of the files that modules stand in.
-NN_FILES = (
-    "module container linear conv pooling padding activation batchnorm normalization instancenorm rnn transformer sparse "
-    "dropout distance loss vision"
-)
+#: Families of modules by the files that they stand in, in the order of the page.
+NN_FAMILIES = {
+    "Containers": "module container parameter flatten", "Linear maps": "linear", "Convolution": "conv fold",
+    "Pooling": "pooling", "Padding": "padding", "Activations": "activation",
+    "Normalization": "batchnorm normalization instancenorm", "Recurrent": "rnn", "Transformers": "transformer",
+    "Tables of rows": "sparse", "Dropout": "dropout", "Distances": "distance", "Losses": "loss adaptive",
+    "Pictures": "pixelshuffle upsampling channelshuffle",
+}  # fmt: skip
 
 
 def namespace_pages() -> dict[str, str]:
@@ -48,19 +51,16 @@ def namespace_pages() -> dict[str, str]:
 
 
 def _page(names: tuple[str, ...]) -> str:
-    parts = [f"# torch.{names[0]}\n"] if len(names) == 1 else [f"# {', '.join(f'torch.{name}' for name in names)}\n"]
+    parts = [f"# {', '.join(f'torch.{name}' for name in names)}\n"]
     for name in names:
         module = importlib.import_module(f"mindtorch.{name}")
-        found = _public(module)
-        if len(names) > 1:
-            parts.append(f"## torch.{name}\n")
-        about = _first_line(module)
-        if about:
-            parts.append(about + "\n")
-        groups = _by_file(found) if name == "nn" else {"": found}
+        parts += [f"## torch.{name}\n"] if len(names) > 1 else []
+        parts.append(_first_line(module) + "\n")
+        groups = _families(_public(module)) if name == "nn" else {"": _public(module)}
         for title, members in groups.items():
-            parts += [_entry(f"torch.{name}", own, item, 2 if len(names) == 1 else 3) for own, item in members]
-            del title
+            parts += [f"## {title}\n"] if title else []
+            level = 3 if title or len(names) > 1 else 2
+            parts += [_entry(f"torch.{name}", own, item, level) for own, item in members]
     return "\n".join(parts)
 
 
@@ -81,12 +81,12 @@ def _is_of(item: Any, module: ModuleType) -> bool:
     return bool(place) and place.startswith(module.__name__.removeprefix("mindtorch").removeprefix("torch"))
 
 
-def _by_file(found: list[tuple[str, Any]]) -> dict[str, list[tuple[str, Any]]]:
-    order = {name: place for place, name in enumerate(NN_FILES.split())}
-    groups: dict[str, list[tuple[str, Any]]] = {}
-    for name, item in sorted(found, key=lambda pair: order.get(pair[1].__module__.rpartition(".")[2], len(order))):
-        groups.setdefault(item.__module__.rpartition(".")[2], []).append((name, item))
-    return groups
+def _families(found: list[tuple[str, Any]]) -> dict[str, list[tuple[str, Any]]]:
+    family_of = {file: family for family, files in NN_FAMILIES.items() for file in files.split()}
+    groups: dict[str, list[tuple[str, Any]]] = {family: [] for family in (*NN_FAMILIES, "Others")}
+    for name, item in found:
+        groups[family_of.get(item.__module__.rpartition(".")[2], "Others")].append((name, item))
+    return {family: members for family, members in groups.items() if members}
 
 
 def _entry(namespace: str, name: str, item: Any, level: int) -> str:
@@ -94,7 +94,7 @@ def _entry(namespace: str, name: str, item: Any, level: int) -> str:
     if identifier is None:
         return _described(namespace, name, item, level)
     options = {
-        "heading": f"{namespace}.{name}" if level == 2 else name,
+        "heading": f"{namespace}.{name}",
         "heading_level": level,
         "show_root_heading": "true",
         "show_root_toc_entry": "true",
@@ -109,7 +109,7 @@ def _described(namespace: str, name: str, item: Any, level: int) -> str:
     """An entry from the docstring alone, for what is written by a program: operators, refusals, types."""
     doc = inspect.getdoc(item) or ""
     first, _, rest = doc.partition("\n")
-    lines = [f"{'#' * level} {namespace + '.' if level == 2 else ''}{name}".replace("_", r"\_"), ""]
+    lines = [f"{'#' * level} {namespace}.{name}".replace("_", r"\_"), ""]
     if re.match(rf"{re.escape(name.split('.')[-1])}\(.*\)", first):
         lines += ["```python", first, "```", "", as_markdown(inspect.cleandoc(rest))]
     else:

@@ -80,7 +80,9 @@ def checked(name: str, printed: list[str], pictures: Path) -> list[str]:
             differences.append(f"{name}.md, line {text.count(chr(10), 0, block.start()) + 1}: {found}")
     drawn = {path.name for path in pictures.glob("*.svg")}
     shown = set(re.findall(r"\]\(([\w-]+\.svg)\)", text))
-    differences += [f"{name}.md: {picture} is {'drawn' if picture in drawn else 'shown'} alone" for picture in drawn ^ shown]
+    differences += [
+        f"{name}.md: {picture} is {'drawn' if picture in drawn else 'shown'} alone" for picture in drawn ^ shown
+    ]
     for picture in sorted(drawn & shown):
         kept = FOLDER / picture
         drawn_now = (pictures / picture).read_text(encoding="utf-8")

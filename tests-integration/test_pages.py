@@ -1,0 +1,79 @@
+"""What `./dev tutorials` and `./dev docs` rely on: outputs that agree up to rounding, pages that are found."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tools.pages.compared import apart, apart_as_drawn  # noqa: E402
+from tools.pages.tutorials import blocks  # noqa: E402
+
+DRAWING = '<g id="p0123456789"><path d="M 0 10 L 50 {y} L 100 10" style="fill: none"/><text x="{x}">{word}</text></g>'
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("loss 0.0123 at step 5", "loss 0.0124 at step 5"),
+        ("77.7% right", "78.0% right"),
+        ("1e-7 apart", "1.01e-7 apart"),
+        ("", ""),
+    ],
+)
+def test_outputs_that_agree(old, new):
+    assert apart(old, new) == apart(new, old) == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("loss 0.50", "loss 0.55"),
+        ("4 of 359 are wrong", "5 of 359 are wrong"),
+        ("True True", "True False"),
+        ("one line", "one line\nand another"),
+        ("shape (3, 4)", "shape (3,)"),
+        ("0.1", "nan"),
+        ("loss 2.0", "loss -2.0"),
+        ("", "something"),
+    ],
+)
+def test_outputs_that_do_not(old, new):
+    assert apart(old, new)
+    assert apart(new, old)
+
+
+def test_times_may_vary_and_words_may_not():
+    line = "aten::mm  {} 120  {}"
+    old, new = line.format("3.2%", "900.000us"), line.format("14.7%", "   1.100ms")
+    assert apart(old, new)
+    assert not apart(old, new, numbers=False)
+    assert apart(old, new.replace("mm", "bmm"), numbers=False)
+
+
+def test_drawings_agree_up_to_rounding():
+    kept = DRAWING.format(y=90, x="30.5", word="step")
+    assert not apart_as_drawn(kept, DRAWING.format(y=90.3, x="30.6", word="step").replace("p012", "pabc"))
+    for other in (
+        dict(y=60, x="30.5", word="step"),
+        dict(y=90, x="44.5", word="step"),
+        dict(y=90, x="30.5", word="time"),
+    ):
+        assert apart_as_drawn(kept, DRAWING.format(**other))
+
+
+def test_every_tutorial_is_a_program_with_its_output():
+    for path in (ROOT / "docs" / "tutorials").glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        assert len(blocks(text)) == text.count("\n```python"), path.name
+        kept = sum(block["text"] is not None for block in blocks(text))
+        assert kept == text.count("\n```text"), f"{path.name}: an output that no code is before"
+        for block in blocks(text):
+            compile(block["code"], path.name, "exec")
+        pictures = re.findall(r"\]\(([\w-]+\.svg)\)", text)
+        assert all((path.parent / picture).exists() for picture in pictures)
