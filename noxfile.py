@@ -379,7 +379,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tutorials(session: nox.Session) -> None:
-    """Run the tutorials; what they print and draw must be what their pages show: ./dev tutorials [NAME ...] [--write]."""
+    """Run the tutorials; they must print and draw what their pages show: ./dev tutorials [NAME ...] [--write]."""
     prepare(session, [*workspace(), *CLIENTS, *TUTORIAL_TOOLS], ["--no-deps", MODELS[0]])
     refuse_pytorch(session)
     session.run("python", "-m", "tools.pages.tutorials", *session.posargs)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
+from tools.pages.compared import apart, apart_as_drawn
+from tools.pages.tutorials import blocks
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from tools.pages.compared import apart, apart_as_drawn  # noqa: E402
-from tools.pages.tutorials import blocks  # noqa: E402
 
 DRAWING = '<g id="p0123456789"><path d="M 0 10 L 50 {y} L 100 10" style="fill: none"/><text x="{x}">{word}</text></g>'
 
@@ -60,9 +57,9 @@ def test_drawings_agree_up_to_rounding():
     kept = DRAWING.format(y=90, x="30.5", word="step")
     assert not apart_as_drawn(kept, DRAWING.format(y=90.3, x="30.6", word="step").replace("p012", "pabc"))
     for other in (
-        dict(y=60, x="30.5", word="step"),
-        dict(y=90, x="44.5", word="step"),
-        dict(y=90, x="30.5", word="time"),
+        {"y": 60, "x": "30.5", "word": "step"},
+        {"y": 90, "x": "44.5", "word": "step"},
+        {"y": 90, "x": "30.5", "word": "time"},
     ):
         assert apart_as_drawn(kept, DRAWING.format(**other))
 

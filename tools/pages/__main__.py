@@ -1,7 +1,7 @@
 """``python -m tools.pages``: build the documentation into ``site/``; fails on links that lead nowhere.
 
-Pages stand in ``docs/``. Those that derive from code (operators, namespaces, differences) are made anew for each build and
-are not kept.
+Pages stand in ``docs/``. Those that derive from code (operators, namespaces, differences) are made anew for each build
+and are not kept.
 """
 
 from __future__ import annotations

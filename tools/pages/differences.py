@@ -108,8 +108,8 @@ def _altered() -> list[str]:
     found = tomllib.loads((CPU / "altered_differences.toml").read_text(encoding="utf-8"))
     lines = [
         "## Wrong calls", "",
-        "Samples of all operators were called with one argument of another rank, size, dtype or value. PyTorch does otherwise "
-        "with these:", "",
+        "Samples of all operators were called with one argument of another rank, size, dtype or value. PyTorch differs in:",
+        "",
         "| what is done | calls | operators |", "|---|---:|---|",
     ]  # fmt: skip
     for kind, meaning in KINDS.items():

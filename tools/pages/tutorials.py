@@ -1,8 +1,8 @@
 """``python -m tools.pages.tutorials [NAME ...] [--write]``: run the tutorials, and compare what they print and draw.
 
-A tutorial is a page in ``docs/tutorials``. Its blocks marked ``python`` run in order, as one program, in a process whose
-``torch`` is mindtorch. A block marked ``text`` after one of them is what it printed; ``--write`` puts it there. Numbers
-may be off by rounding; where they are times, the line before the block says so:
+A tutorial is a page in ``docs/tutorials``. Its blocks marked ``python`` run in order, as one program, in a process
+whose ``torch`` is mindtorch. A block marked ``text`` after one of them is what it printed; ``--write`` puts it there.
+Numbers may be off by rounding; where they are times, the line before the block says so:
 
     <!-- numbers vary -->
 
@@ -55,7 +55,7 @@ def run_here(name: str, pictures: Path) -> list[str]:
     for block in blocks(text):
         line = text.count("\n", 0, block.start("code"))
         with contextlib.redirect_stdout(io.StringIO()) as stdout:
-            exec(compile("\n" * line + block["code"], str(page), "exec"), namespace)  # noqa: S102: it is what it is for
+            exec(compile("\n" * line + block["code"], str(page), "exec"), namespace)  # noqa: S102
         printed.append("".join(f"{line.rstrip()}\n" for line in stdout.getvalue().splitlines()))
     return printed
 
