@@ -15,6 +15,7 @@ from mt_core.plugins.contract import members
 from mt_core.plugins.discovery import (
     PluginError,
     find_backend,
+    find_bridge,
     find_collectives,
     find_compiler,
     find_layer,
@@ -149,7 +150,12 @@ class Partial:
 
 def refusal_of(claim, group: str, plugin) -> str:
     claim(group, Point("toy", "toy-dist", lambda: plugin))
-    find = {"mindtorch.backends": find_backend, "mindtorch.layers": find_layer, "mindtorch.compilers": find_compiler}
+    find = {
+        "mindtorch.backends": find_backend,
+        "mindtorch.layers": find_layer,
+        "mindtorch.compilers": find_compiler,
+        "mindtorch.bridges": find_bridge,
+    }
     with pytest.raises(PluginError) as caught:
         find.get(group, find_collectives)("toy")
     assert "toy-dist" in str(caught.value) and "'toy = toy-dist:backend'" in str(caught.value)
@@ -157,7 +163,14 @@ def refusal_of(claim, group: str, plugin) -> str:
 
 
 @pytest.mark.parametrize(
-    "group", ["mindtorch.backends", "mindtorch.layers", "mindtorch.compilers", "mindtorch.collectives"]
+    "group",
+    [
+        "mindtorch.backends",
+        "mindtorch.layers",
+        "mindtorch.compilers",
+        "mindtorch.collectives",
+        "mindtorch.bridges",
+    ],
 )
 def test_a_plugin_without_a_contract(claim, group: str) -> None:
     text = refusal_of(claim, group, object())

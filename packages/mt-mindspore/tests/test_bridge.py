@@ -10,8 +10,10 @@ import pytest
 import mt_core
 import mt_core.dtypes
 import mt_mindspore
+import mt_mindspore.interop
 import mt_mindspore.runtime
-from mt_core.plugins.discovery import PluginError
+from mt_core.bridges import from_mindspore, set_interop_warning
+from mt_core.plugins.discovery import PluginError, find_bridge
 from mt_core.plugins.protocols import CONTRACT, Backend
 from mt_mindspore.backend import TARGETS, MindSporeBackend
 from mt_mindspore.dtypes import DtypeMap
@@ -84,3 +86,25 @@ def test_dtypes_that_a_target_lacks_are_refused_by_name() -> None:
     for missing in (mt_core.float64, mt_core.complex64, mt_core.float8_e4m3fn):
         with pytest.raises(NotImplementedError, match=f"device 'npu' holds no tensors of {missing}"):
             known.to_mindspore(missing.numpy_dtype)
+
+
+def test_the_names_of_torch_lead_to_the_bridge(installed: dict[str, str]) -> None:
+    """`Tensor.to_mindspore` and `mt_core.bridges` find the entry point, which says what keeps it."""
+    installed["numpy"] = "1.26.4"
+    assert find_bridge("mindspore") is mt_mindspore.interop.BRIDGE
+    with pytest.raises(PluginError, match="MindSpore is not installed"):
+        mt_core.zeros(3).to_mindspore()
+    with pytest.raises(PluginError, match="MindSpore is not installed"):
+        from_mindspore(np.zeros(3), copy=True)
+
+
+def test_tensors_that_stand_for_others_are_refused(installed: dict[str, str]) -> None:
+    with pytest.raises(NotImplementedError, match="stands for others"):
+        mt_core.zeros(3).to_sparse().to_mindspore()
+
+
+def test_the_warning_is_switched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mt_mindspore.interop, "_warns", False)
+    for enabled in (True, False):
+        set_interop_warning(enabled)
+        assert mt_mindspore.interop._warns is enabled

@@ -98,6 +98,7 @@ _EXPORTS = {
         is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
         set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""",
     "mt_autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+    "mt_core.bridges": "from_mindspore set_interop_warning",
     "mt_core.functional_removed": "eig lstsq matrix_rank solve symeig",
     "mt_core.pipeline.context": "pipeline",
     "mt_core.printing": "set_printoptions",

@@ -43,6 +43,7 @@ _LOADED_GROUPS = (
     "mindtorch.extensions",
     "mindtorch.compilers",
     "mindtorch.collectives",
+    "mindtorch.bridges",
 )
 Outcomes = dict[EntryPoint, Outcome]
 #: The device types that mindtorch's own distributions serve, installed or not.
@@ -99,6 +100,7 @@ def examine() -> Report:
         "extensions": [_finding(point, outcomes[point]) for point in entry_points_of("mindtorch.extensions")],
         "compilers": _all_named("mindtorch.compilers", outcomes),
         "collectives": _collectives(outcomes),
+        "bridges": _all_named("mindtorch.bridges", outcomes),
         "plugins": _switched_off(),
         "import torch": [_torch()],
     }

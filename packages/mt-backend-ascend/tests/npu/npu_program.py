@@ -261,65 +261,99 @@ def lstm() -> None:
     trains_alike(Recurrent, torch.randint(0, 20, (5, 3)), torch.randint(0, 20, (5, 3)))
 
 
-@program
-def interchange() -> None:
-    """MindSpore's tensors and ours share memory both ways, outlive each other, and copy where they must."""
+def refused(call: Callable[[], Any], error: type[Exception], words: str) -> None:
+    try:
+        call()
+    except error as raised:
+        assert words in str(raised), raised
+    else:
+        raise AssertionError(f"not refused: {words}")
+
+
+def interchanged(home: str) -> None:
+    """MindSpore's tensors and ours share memory both ways, outlive each other, and copy where they must.
+
+    `home` is the device that MindSpore's tensors come to.
+    """
     import gc
     import warnings
 
     import mindspore
 
-    from mt_mindspore import from_mindspore, set_interop_warning, to_mindspore
-
-    for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64):
-        for device in ("npu", "cpu"):
+    for dtype in (torch.float32, torch.bfloat16, torch.float16, torch.int64, torch.bool, torch.complex64):
+        for device in dict.fromkeys((home, "cpu")):
             ours = (torch.arange(6).reshape(2, 3) % 2).to(dtype).to(device).requires_grad_(dtype is torch.float32)
-            theirs = to_mindspore(ours)
+            theirs = ours.to_mindspore()
             assert tuple(theirs.shape) == (2, 3)
             with torch.no_grad():
                 ours[1, 2] = 0
-            back = from_mindspore(theirs)
-            assert back.device.type == "npu" and back.dtype is dtype and not back.requires_grad
+            back = torch.from_mindspore(theirs)
+            assert back.device.type == home and back.dtype is dtype and not back.requires_grad
             assert torch.equal(back.cpu(), ours.detach().cpu()), (dtype, device)
             back[0, 0] = 1
             assert torch.equal(back.cpu(), ours.detach().cpu()), (dtype, device)
             del ours, theirs
             gc.collect()
             assert back.cpu()[0, 0].item() == 1
+            apart = torch.from_mindspore(back.to_mindspore(), copy=True)
+            apart.fill_(0)
+            assert back.cpu()[0, 0].item() == 1
+    for number in (torch.tensor(1.5), torch.tensor(1.5, dtype=torch.bfloat16)):
+        for device in dict.fromkeys((home, "cpu")):
+            ours = number.to(device)
+            theirs = ours.to_mindspore()
+            ours.add_(1)
+            assert tuple(theirs.shape) == () and torch.from_mindspore(theirs).item() == 2.5
     parameter = mindspore.Parameter(mindspore.Tensor([[1.0, 2.0], [3.0, 4.0]]))
-    held = from_mindspore(parameter)
-    column = from_mindspore(parameter[:, 1]) if parameter[:, 1].storage_offset() else from_mindspore(parameter.T)
+    held, column = torch.from_mindspore(parameter), torch.from_mindspore(parameter[:, 1])
     held.mul_(2)
     assert parameter.asnumpy().tolist() == [[2, 4], [6, 8]]
-    assert column.stride() == (2,) or column.stride() == (1, 2)
+    assert not held.requires_grad and column.stride() == (2,) and column.storage_offset() in (0, 1)
+    assert column.cpu().tolist() == [4, 8]
     del parameter
     gc.collect()
     assert held.cpu().tolist() == [[2, 4], [6, 8]]
+    turned = torch.from_mindspore(mindspore.Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).T)
+    assert turned.stride() == (1, 3) and turned.cpu().tolist() == [[1, 4], [2, 5], [3, 6]]
     number = mindspore.Tensor(3.0)
-    shared, copied = from_mindspore(number), from_mindspore(number, copy=True)
+    shared, copied = torch.from_mindspore(number), torch.from_mindspore(number, copy=True)
     shared.add_(1)
     assert float(number) == 4 and copied.item() == 3 and copied.view(torch.int32).item()
-    try:
-        shared.view(torch.int32)
-    except NotImplementedError as error:
-        assert "copy=True" in str(error)
-    else:
-        raise AssertionError("a dtype view on a single number of MindSpore's is not refused")
+    if home == "npu":
+        refused(lambda: shared.view(torch.int32), NotImplementedError, "copy=True")
+    assert torch.from_mindspore(torch.empty(0, 3).to_mindspore()).shape == (0, 3)
     tall = torch.arange(6.0).reshape(2, 3)
-    for device in ("npu", "cpu"):
-        turned = tall.to(device).t()
-        set_interop_warning(True)
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            assert to_mindspore(turned).asnumpy().tolist() == tall.t().tolist()
-        assert len(told) == 1 and "copies" in str(told[0].message)
-        set_interop_warning(False)
-    try:
-        to_mindspore(torch.zeros(2, device="meta"))
-    except NotImplementedError as error:
-        assert "meta" in str(error)
-    else:
-        raise AssertionError("a tensor without memory is handed over")
+    for device in dict.fromkeys((home, "cpu")):
+        across = tall.clone().to(device).t()
+        for enabled in (True, False):
+            torch.set_interop_warning(enabled)
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                apart = across.to_mindspore()
+            assert apart.asnumpy().tolist() == tall.t().tolist()
+            assert len(told) == enabled and all("copies" in str(one.message) for one in told)
+        across.zero_()
+        assert apart.asnumpy().tolist() == tall.t().tolist()
+        pair = torch.tensor([1 + 2j], device="cpu").to(device).conj()
+        assert pair.to_mindspore().asnumpy().tolist() == [1 - 2j]
+    refused(lambda: torch.zeros(2, device="meta").to_mindspore(), NotImplementedError, "meta")
+    refused(lambda: torch.zeros(2).to_sparse().to_mindspore(), NotImplementedError, "stands for others")
+    refused(lambda: torch.zeros(2, dtype=torch.float8_e4m3fn).to_mindspore(), NotImplementedError, "float8_e4m3fn")
+    refused(lambda: torch.from_mindspore(tall.numpy()), TypeError, "takes a mindspore.Tensor, not ndarray")
+    later = mindspore.common.initializer.initializer("ones", [2, 3], mindspore.float32)
+    refused(lambda: torch.from_mindspore(later), ValueError, "init_data()")
+
+
+@program
+def interchange() -> None:
+    interchanged("npu")
+
+
+@program
+def interchange_on_the_host() -> None:
+    """Without the device npu MindSpore's tensors come to the CPU."""
+    del os.environ["MT_ASCEND_TARGET"]  # before the backend is looked for
+    interchanged("cpu")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from .api._methods import TensorBase
 from .api._quick import REFLECTED, Arrays
 from .api.reflected import FORMULAS
 from .api.signatures import LazyMethodSignature, LazySignature, sign
+from .bridges import BridgeMembers
 from .construct import legacy_tensor
 from .devices import device
 from .dispatch.dispatcher import register_layer
@@ -56,6 +57,7 @@ from .typed_storage import TypedStorage
 
 #: Later ones go before earlier ones, and what stands in the class itself before all.
 _MEMBERS = (
+    BridgeMembers,
     IndexingMembers,
     ConversionMembers,
     CastMembers,

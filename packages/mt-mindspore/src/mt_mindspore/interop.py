@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy
 
+from mt_core.block import mark_exported
 from mt_core.devices import backend_key
 from mt_core.dispatch.lookup import backend_for
 from mt_core.dtypes import bfloat16, dtype, from_numpy_dtype
 from mt_core.interop import tensor_on, tensor_on_device
+from mt_core.keys import HOLLOW, PIPELINE
 from mt_core.plugins.discovery import find_backend, names_in
+from mt_core.plugins.protocols import CONTRACT
 from mt_core.tensor import Tensor
 
 from .backend import MindSporeBackend
 from .dtypes import DtypeMap
 from .runtime import require_mindspore
 
-__all__ = ["from_mindspore", "set_interop_warning", "to_mindspore"]
+__all__ = ["BRIDGE", "Bridge", "from_mindspore", "set_interop_warning", "to_mindspore"]
 
 _SHORT = numpy.dtype(numpy.int16)
 _warns = False
@@ -42,11 +45,12 @@ def to_mindspore(tensor: Tensor) -> Any:
     TypeError
         If `tensor` is no tensor.
     NotImplementedError
-        For devices other than the CPU and MindSpore's, and dtypes that MindSpore lacks.
+        For devices other than the CPU and MindSpore's, dtypes that MindSpore lacks, and tensors that stand for others.
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"to_mindspore() takes a tensor, not {type(tensor).__name__}")
-    array, backend = _plain(tensor)
+    settled = _plain(tensor)
+    array, backend = settled._array, backend_for(backend_key(tensor.device.type))
     if not tensor.is_contiguous():
         if _warns:
             warnings.warn("to_mindspore() copies a tensor that does not lie row by row", stacklevel=2)
@@ -57,13 +61,21 @@ def to_mindspore(tensor: Tensor) -> Any:
         return generated.as_strided(opened, tuple(opened.shape), tuple(opened.stride()), opened.storage_offset())
     if tensor.device.type != "cpu":
         raise NotImplementedError(f"to_mindspore(): MindSpore has no memory of device '{tensor.device}'")
+    mark_exported(settled)
     return _on_host_memory(array)
 
 
-def _plain(tensor: Tensor) -> tuple[Any, Any]:
-    """A tensor's array, its conjugation and negation carried out."""
+def _plain(tensor: Tensor) -> Tensor:
+    """A tensor on memory of its own, detached, its conjugation and negation carried out."""
     settled = tensor.detach().resolve_conj().resolve_neg()
-    return settled._array, backend_for(backend_key(tensor.device.type))
+    if settled._keys & PIPELINE:
+        settled._array.settle()
+    if settled._keys & HOLLOW:
+        raise NotImplementedError(
+            "to_mindspore(): MindSpore has no counterpart of a tensor that stands for others (sparse, nested, quantized, "
+            "or inside of a transform)"
+        )
+    return settled
 
 
 def _on_host_memory(array: numpy.ndarray) -> Any:
@@ -87,12 +99,18 @@ def from_mindspore(tensor: Any, *, copy: bool = False) -> Tensor:
     ------
     TypeError
         If `tensor` is no ``mindspore.Tensor``.
+    ValueError
+        If `tensor` has no memory yet.
     NotImplementedError
         For dtypes without a counterpart.
     """
     mindspore = require_mindspore()
     if not isinstance(tensor, mindspore.Tensor):
         raise TypeError(f"from_mindspore() takes a mindspore.Tensor, not {type(tensor).__name__}")
+    if tensor.size and not tensor.data_ptr():
+        raise ValueError(
+            "from_mindspore() takes a tensor with memory; init_data() makes that of a tensor to be initialized"
+        )
     backend = _serving()
     if backend is None:
         made = tensor_on(*_host_elements(mindspore, tensor))
@@ -113,18 +131,52 @@ def _serving() -> MindSporeBackend | None:
     return None
 
 
+class _HostMemory:
+    """The memory of a tensor of the CPU target, as NumPy's array interface; it keeps the tensor.
+
+    MindSpore's own ``asnumpy`` copies views, and parameters.
+    """
+
+    def __init__(self, tensor: Any, d: numpy.dtype) -> None:
+        self.tensor = tensor
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (tensor.data_ptr(), False),
+            "shape": tuple(tensor.shape),
+            "strides": tuple(s * d.itemsize for s in tensor.stride()),
+            "typestr": d.str,
+        }
+
+
 def _host_elements(mindspore: Any, tensor: Any) -> tuple[numpy.ndarray, dtype]:
     """The memory of a tensor of the CPU target as NumPy's array, with its strides."""
-    if tensor.dtype == mindspore.bfloat16:
-        shape, steps = tuple(tensor.shape), tuple(tensor.stride())
-        count = tensor.untyped_storage().nbytes() // 2
-        flat = mindspore.ops.auto_generate.as_strided(tensor, (count,), (1,), 0)
-        host = flat.view(mindspore.int16).asnumpy()[tensor.storage_offset() :].view(bfloat16.numpy_dtype)
-        return numpy.lib.stride_tricks.as_strided(host, shape, tuple(2 * s for s in steps)), bfloat16
-    DtypeMap(mindspore, "cpu").of_tensor(tensor)
-    size = tensor.itemsize
-    count = tensor.untyped_storage().nbytes() // size
-    whole = mindspore.ops.auto_generate.as_strided(tensor, (count,), (1,), 0).asnumpy()
-    steps = tuple(s * size for s in tensor.stride())
-    host = numpy.lib.stride_tricks.as_strided(whole[tensor.storage_offset() :], tuple(tensor.shape), steps)
-    return host, from_numpy_dtype(host.dtype)
+    if mindspore.get_context("device_target") != "CPU":
+        raise NotImplementedError(
+            f"from_mindspore(): no backend serves MindSpore's target {mindspore.get_context('device_target')} here"
+        )
+    d = DtypeMap(mindspore, "cpu").of_tensor(tensor)
+    if not tensor.size:
+        return numpy.empty(tuple(tensor.shape), d), from_numpy_dtype(d)
+    mindspore.runtime.synchronize()
+    carrier = _SHORT if d.kind == "V" else d
+    host = numpy.asarray(_HostMemory(tensor, carrier))
+    return host.view(d), from_numpy_dtype(d)
+
+
+class Bridge:
+    """A `mt_core.plugins.program_protocols.Bridge` to MindSpore."""
+
+    contract = CONTRACT
+
+    def export(self, tensor: Any) -> Any:
+        return to_mindspore(tensor)
+
+    def adopt(self, tensor: Any, copy: bool) -> Tensor:
+        return from_mindspore(tensor, copy=copy)
+
+    def warn_of_copies(self, enabled: bool) -> None:
+        set_interop_warning(enabled)
+
+
+#: The value of the entry point ``mindspore`` of ``mindtorch.bridges``.
+BRIDGE = Bridge()

@@ -9,7 +9,7 @@ from typing import Any
 from .. import keys
 from . import protocols
 from .errors import PluginError
-from .program_protocols import Collectives, Compiler
+from .program_protocols import Bridge, Collectives, Compiler
 
 __all__ = ["CHECKS", "check_backend", "members"]
 
@@ -49,12 +49,17 @@ def _check_collectives(plugin: Any, name: str, who: str) -> None:
     _check(plugin, Collectives, who)
 
 
+def _check_bridge(plugin: Any, name: str, who: str) -> None:
+    _check(plugin, Bridge, who)
+
+
 #: Group -> the check of its plugins, where they are objects and not functions.
 CHECKS: dict[str, Callable[[Any, str, str], None]] = {
     "mindtorch.backends": check_backend,
     "mindtorch.layers": _check_layer,
     "mindtorch.compilers": _check_compiler,
     "mindtorch.collectives": _check_collectives,
+    "mindtorch.bridges": _check_bridge,
 }
 
 

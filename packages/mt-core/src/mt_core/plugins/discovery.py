@@ -1,6 +1,6 @@
 """Finding and loading plugins by their entry points.
 
-Backends, layers, compilers and collectives are found by name. What must be in effect before anyone asks for it is
+Backends, layers, compilers, collectives and bridges are found by name. What must be in effect before anyone asks for it is
 loaded by `mt_core.plugins.activation`.
 """
 
@@ -23,6 +23,7 @@ __all__ = [
     "entry_points_of",
     "failures",
     "find_backend",
+    "find_bridge",
     "find_collectives",
     "find_compiler",
     "find_layer",
@@ -42,6 +43,7 @@ _WHAT = {
     "mindtorch.extensions": "extension",
     "mindtorch.compilers": "compiler",
     "mindtorch.collectives": "library of collectives",
+    "mindtorch.bridges": "bridge to",
 }
 
 _loaded: dict[tuple[str, str], Any] = {}
@@ -109,6 +111,11 @@ def find_compiler(name: str) -> Any:
 def find_collectives(name: str) -> Any:
     """The library of collectives of that name, loaded now if need be; errors as `find_backend`."""
     return _find("mindtorch.collectives", name)
+
+
+def find_bridge(name: str) -> Any:
+    """The bridge to the framework of that name, loaded now if need be; errors as `find_backend`."""
+    return _find("mindtorch.bridges", name)
 
 
 def _find(group: str, name: str) -> Any:

@@ -24,6 +24,7 @@ GROUPS = (
     "mindtorch.extensions",
     "mindtorch.compilers",
     "mindtorch.collectives",
+    "mindtorch.bridges",
     "mindtorch.torch_names",
 )
 #: The distributions of this project, which ``MINDTORCH_PLUGINS=0`` leaves on.

@@ -1,11 +1,11 @@
-"""Contracts of plugins that concern whole programs: compilers, and the collectives of many processes."""
+"""Contracts of plugins that concern whole programs: compilers, collectives of many processes, bridges."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Protocol
 
-__all__ = ["Collectives", "Compiler"]
+__all__ = ["Bridge", "Collectives", "Compiler"]
 
 
 class Compiler(Protocol):
@@ -39,3 +39,22 @@ class Collectives(Protocol):
 
     #: Version of the contract that it was written for (`mt_core.plugins.protocols.CONTRACT`).
     contract: int
+
+
+class Bridge(Protocol):
+    """Interchange of tensors with another framework, found by that one's name in the group ``mindtorch.bridges``."""
+
+    #: Version of the contract that it was written for (`mt_core.plugins.protocols.CONTRACT`).
+    contract: int
+
+    def export(self, tensor: Any) -> Any:
+        """The framework's tensor of a tensor's elements, detached; on its memory where that lies row by row."""
+        ...
+
+    def adopt(self, tensor: Any, copy: bool) -> Any:
+        """A tensor, detached, on the memory of one of the framework's; with `copy` on memory of its own."""
+        ...
+
+    def warn_of_copies(self, enabled: bool) -> None:
+        """Whether a copy that `export` has to make is warned of."""
+        ...

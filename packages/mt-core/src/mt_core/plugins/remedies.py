@@ -12,13 +12,12 @@ def from_a_clone(*distributions: str) -> str:
     return "in a clone of mindtorch, pip install " + " ".join(f"packages/{name}" for name in distributions)
 
 
-_NO_KERNELS = "no distribution has kernels for it yet; use device='cpu'"
-
 #: (group, name) -> what to do, for the plugins that this project provides or will provide.
 REMEDIES = {
     ("mindtorch.backends", "cpu"): from_a_clone("mt-backend-cpu"),
     ("mindtorch.backends", "cuda"): from_a_clone("mt-backend-cpu", "mt-backend-gpu") + " cupy-cuda13x",
-    ("mindtorch.backends", "npu"): _NO_KERNELS,
+    ("mindtorch.backends", "npu"): from_a_clone("mt-mindspore", "mt-backend-ascend"),
+    ("mindtorch.bridges", "mindspore"): from_a_clone("mt-mindspore"),
     ("mindtorch.collectives", "gloo"): from_a_clone("mt-distributed") + " mpi4py mpich",
     ("mindtorch.collectives", "mpi"): from_a_clone("mt-distributed") + " mpi4py mpich",
     ("mindtorch.layers", "autograd"): from_a_clone("mt-autograd"),
