@@ -45,6 +45,7 @@ class MindSporeBackend:
     #: Python's numbers come as they are; kernels make tensors of the computation's dtype of them.
     weak_numbers = True
     numpy_errors = False
+    fills_by_copying = True
 
     def __init__(self, device_type: str, target: str) -> None:
         if target not in TARGETS:
@@ -108,6 +109,8 @@ class MindSporeBackend:
 
     def is_contiguous(self, array: MindSporeArray) -> bool:
         """Whether an array lies row by row."""
+        if array.tensor is array.base:
+            return True
         step = array.itemsize
         for n, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
             if n != 1:

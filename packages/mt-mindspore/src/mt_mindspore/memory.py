@@ -14,6 +14,7 @@ What MindSpore 2.10 does on its CPU target, and what is done about it here:
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -30,6 +31,7 @@ __all__ = ["Memory"]
 _BYTE = numpy.dtype(numpy.uint8)
 _SHORT = numpy.dtype(numpy.int16)
 Ints = tuple[int, ...]
+_row_major = functools.lru_cache(4096)(contiguous_strides)
 
 
 class Memory:
@@ -87,7 +89,18 @@ class Memory:
         if not shape:
             base = self._copied(tensor.reshape((1,)))
             return MindSporeArray(self._strided(base, (), (), 0), base, (), (), 0, d)
-        return MindSporeArray(tensor, tensor, shape, contiguous_strides(shape, d.itemsize), 0, d)
+        return MindSporeArray(tensor, tensor, shape, _row_major(shape, d.itemsize), 0, d)
+
+    def shaped(self, tensor: Any, shape: Ints) -> MindSporeArray:
+        """`fresh`, of a tensor whose shape is known."""
+        if not shape or tensor.storage_offset() or not tensor.is_contiguous():
+            return self.fresh(tensor)
+        d = self._dtypes.of_tensor(tensor)
+        return MindSporeArray(tensor, tensor, shape, _row_major(shape, d.itemsize), 0, d)
+
+    def single(self, tensor: Any) -> MindSporeArray:
+        """The 0-dim array of a tensor with dimensions, of one element, that nobody else has."""
+        return MindSporeArray(self._strided(tensor, (), (), 0), tensor, (), (), 0, self._dtypes.of_tensor(tensor))
 
     def shared(self, tensor: Any) -> MindSporeArray:
         """The array on the memory of a MindSpore tensor that others have too, which may be a view."""
@@ -150,6 +163,10 @@ class Memory:
         if tuple(source.shape) != target.shape:
             source = self._broadcast(source, target.shape)
         tensor = self.opened(target)
+        if tensor is target.base and not self._writes_views and not source.storage_offset() and source.is_contiguous():
+            if source.untyped_storage().nbytes() == target.size * target.itemsize:
+                self._inplace_copy(tensor, source, False)
+                return
         if self._writes_views:
             self._inplace_copy(tensor, source, False)
             return

@@ -6,17 +6,29 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from mt_core.dispatch.registry import register_kernel
+from mt_core.dispatch.kernel import Accepts
+from mt_core.dispatch.registry import find_overload, register_kernel
 
 from .array import MindSporeArray
+from .calls import NUMBERS, first_array, opener, unavailable
+from .quick import quick_kernel, quick_product, quick_sum
 
-__all__ = ["Entry", "Refused", "Table", "enter", "tables_of"]
+__all__ = ["Entry", "Primitive", "Refused", "Single", "Table", "enter", "tables_of"]
 
 Callee = Callable[..., Any]
 
 
 class Refused(Exception):
     """Carries what an operator raises for its elements, past what translates MindSpore's own errors."""
+
+
+class Single:
+    """What a kernel gives for a 0-dim result that it calculated as a tensor with dimensions, of one element."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
 
 
 class Entry:
@@ -46,8 +58,32 @@ class Entry:
         self.numbers = numbers
 
 
+class Primitive:
+    """A primitive that is a whole kernel, for operands of the dtypes of these letters of NumPy's.
+
+    Parameters that are no operands are at their defaults.
+    """
+
+    __slots__ = ("function", "takes")
+
+    def __init__(self, function: Callee, takes: str) -> None:
+        self.function = function
+        self.takes = takes
+
+
 class Table(dict[str, Entry]):
-    """Overload name -> its kernel on one target."""
+    """Overload name -> its kernel on one target.
+
+    Attributes
+    ----------
+    primitives
+        Overload name -> the primitive that serves the plainest calls: of elementwise operators of one or two operands,
+        products of matrices, and ``sum``.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.primitives: dict[str, Primitive] = {}
 
     def kernel(self, *names: str, takes: str = "", half: str | None = None, numbers: bool = False) -> Callee:
         """Decorator: the function is the kernel of these overloads."""
@@ -76,28 +112,33 @@ def tables_of(target: str) -> list[Table]:
 def enter(backend: Any, key: int) -> None:
     """Register the kernels of a backend's target."""
     merged: dict[str, Entry] = {}
+    primitives: dict[str, Primitive] = {}
     for table in tables_of(backend.target):
         merged.update(table)
+        primitives.update(table.primitives)
     for name, entry in merged.items():
-        register_kernel(key, (name,), _over_arrays(backend, name, entry), half=entry.half)
+        run = _over_arrays(backend, name, entry)
+        overload = find_overload(name)
+        if overload.declaration.kind != "elementwise" or len(overload.schema.returns) != 1:
+            if name in primitives:
+                make = quick_sum if name == "sum" else quick_product
+                run = make(backend, name, primitives[name].function, primitives[name].takes, run)
+            register_kernel(key, (name,), run, half=entry.half)
+            continue
+        register_kernel(key, (name,), filling(backend, run), out="fills", half=entry.half)
+        if name in primitives:  # registered last, so asked first
+            primitive = primitives[name]
+            quick = quick_kernel(backend, name, primitive.function, primitive.takes, run)
+            accepts = Accepts(defaults=quick.left_out) if quick.left_out else None
+            register_kernel(key, (name,), quick.function, accepts=accepts, out="fills", half=entry.half)
 
 
 def _over_arrays(backend: Any, name: str, entry: Entry) -> Callee:
     """A kernel of the core's: it opens arrays, and makes arrays of what MindSpore gives."""
-    function, takes, fresh, opened = entry.function, entry.takes, backend.memory.fresh, backend.memory.opened
-    number = backend.memory.number
+    function, takes = entry.function, entry.takes
+    fresh, single = backend.memory.fresh, backend.memory.single
+    open_one, number = opener(backend), backend.memory.number
     target = backend.target
-
-    # Some kernels of the CPU target misread strides, without an error; those of Ascend take them.
-    row_major = target == "CPU"
-
-    def open_one(value: Any) -> Any:
-        if value.__class__ is MindSporeArray:
-            tensor = value.tensor if value.tensor is not None else opened(value)
-            return tensor if not row_major or tensor.is_contiguous() else tensor.contiguous()
-        if value.__class__ is list or value.__class__ is tuple:
-            return value.__class__([open_one(item) for item in value])
-        return value
 
     def run(*args: Any) -> Any:
         if takes or entry.numbers:
@@ -106,40 +147,35 @@ def _over_arrays(backend: Any, name: str, entry: Entry) -> Callee:
                 if takes and first.char not in takes:
                     raise NotImplementedError(f"{name}: MindSpore has no kernel for {first} on its target {target}")
                 if entry.numbers:
-                    args = tuple([number(a, first) if a.__class__ in _NUMBERS else a for a in args])
+                    args = tuple([number(a, first) if a.__class__ in NUMBERS else a for a in args])
         given = [open_one(a) for a in args]
         try:
             result = function(*given)
         except Refused as refused:
             raise refused.args[0] from None
         except (RuntimeError, TypeError, ValueError) as error:
-            # What the operator may refuse has been refused before: MindSpore lacks a kernel for this.
-            raise NotImplementedError(f"{name}: {_first_line(error)}") from error
+            raise unavailable(name, error) from error
         return close(result)
 
     def close(result: Any) -> Any:
         if isinstance(result, (tuple, list)):
             return tuple([close(part) for part in result])
+        if result.__class__ is Single:
+            return single(result.tensor)
         return result if result is None or result.__class__ is MindSporeArray else fresh(result)
 
     return run
 
 
-_NUMBERS = frozenset((bool, int, float, complex))
+def filling(backend: Any, run: Callee) -> Callee:
+    """A kernel that also writes its result into a given array."""
+    copy = backend.copy
 
+    def fill(*args: Any, out: Any = None) -> Any:
+        made = run(*args)
+        if out is None:
+            return made
+        copy(out, made)
+        return out
 
-def first_array(args: Any) -> Any:
-    """The NumPy dtype of the first array among arguments, also within lists; None where there is none."""
-    for value in args:
-        if value.__class__ is MindSporeArray:
-            return value.dtype
-        if value.__class__ is list or value.__class__ is tuple:
-            found = first_array(value)
-            if found is not None:
-                return found
-    return None
-
-
-def _first_line(error: Exception) -> str:
-    text = next((line for line in str(error).splitlines() if line.strip()), error.__class__.__name__)
-    return f"MindSpore says: {text.strip()}"
+    return fill

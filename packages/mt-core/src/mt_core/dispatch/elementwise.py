@@ -102,6 +102,7 @@ class Elementwise:
         self.stored: tuple[int, ...] = getattr(declaration.check, "stored", ())
         self.functions = {id(kernel): quiet(kernel, backend) for kernel in kernels}
         self.number = getattr(backend, "number", _numpy_number)
+        self.fills_by_copying = getattr(backend, "fills_by_copying", False)
 
     # dtypes
 
@@ -246,9 +247,13 @@ class Elementwise:
         if kernel is None and self.kernels:
             return self.unaccepted(args)
         backend = self.backend
-        out = backend.empty(shape, result, strides, self.index(args))
-        if kernel is not None:
-            self.write(kernel, out, result, args, compute)
+        out = None
+        if self.fills_by_copying and kernel is not None and strides is None:
+            out = self.computed(kernel, shape, result, args, compute)
+        if out is None:
+            out = backend.empty(shape, result, strides, self.index(args))
+            if kernel is not None:
+                self.write(kernel, out, result, args, compute)
         strided = strides is not None and not is_contiguous(shape, strides)
         return new_tensor(out, result, self.keys | STRIDED if strided else self.keys)
 
@@ -279,6 +284,16 @@ class Elementwise:
         else:
             self.backend.copy(out, self.backend.as_array(function(*arrays)))
 
+    def computed(
+        self, kernel: Kernel, shape: tuple[int, ...], result: dtype, args: tuple[Any, ...], compute: dtype
+    ) -> Any:
+        """The array that a kernel gives, of dtype `result`; None where it is not laid out row by row in this shape."""
+        backend = self.backend
+        value = backend.as_array(self.functions[id(kernel)](*self.arrays(kernel, args, compute)))
+        if tuple(value.shape) != shape or not backend.is_contiguous(value):
+            return None
+        return backend.cast(value, result)
+
     def general_inplace(self, self_: Tensor, *args: Any) -> Any:
         args = (self_, *args)
         check_no_internal_overlap(self_)
@@ -300,7 +315,12 @@ class Elementwise:
         if kernel is not None:
             order = visits(shape, self_.stride()) if self_._keys & STRIDED and self_._array.size else None
             # What is read may be what is written (x.add_(x.t())): the result is complete before it is stored.
-            if order is None:
+            out = None
+            if order is None and self.fills_by_copying:
+                out = self.computed(kernel, shape, target, args, compute)
+            if out is not None:
+                pass
+            elif order is None:
                 out = self.backend.empty(shape, target, None, self.index(args))
                 self.write(kernel, out, target, args, compute)
             else:

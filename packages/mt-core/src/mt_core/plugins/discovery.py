@@ -1,7 +1,7 @@
 """Finding and loading plugins by their entry points.
 
-Backends, layers, compilers, collectives and bridges are found by name. What must be in effect before anyone asks for it is
-loaded by `mt_core.plugins.activation`.
+Backends, layers, compilers, collectives and bridges are found by name. What must be in effect before anyone asks for it
+is loaded by `mt_core.plugins.activation`.
 """
 
 from __future__ import annotations

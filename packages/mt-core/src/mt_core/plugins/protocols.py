@@ -86,6 +86,9 @@ class Backend(Protocol):
     numpy_errors : bool
         Whether kernels may raise NumPy's floating-point warnings, which are to be switched off around them. Default:
         True.
+    fills_by_copying : bool
+        Whether elementwise kernels fill a given array by copying a fresh one into it: results are then the fresh ones.
+        Such a backend has `is_contiguous`. Default: False.
     number : (value, dtype) -> operand
         A Python number among the operands of an elementwise kernel, in the dtype of the computation; a 0-dim CPU tensor
         after the first operand is handed over so too, and not transferred. Default: a NumPy scalar of that dtype.

@@ -11,7 +11,7 @@ from mindspore import mint, ops
 from mt_core.checks.indexing import refuse_picked
 
 from ..dtypes import MINDSPORE_NAMES
-from ..registry import Refused, Table
+from ..registry import Primitive, Refused, Single, Table
 
 __all__ = ["TABLE"]
 
@@ -162,6 +162,25 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Any:
     return mint.where(mask, value, self)
 
 
+def primitives(takes: str, **named: Any) -> None:
+    """Primitives that carry out the plainest calls of operators, of operands of these dtypes."""
+    for name, primitive in named.items():
+        TABLE.primitives[name.replace("_Tensor", ".Tensor")] = Primitive(primitive, takes)
+
+
+_generated = ops.auto_generate
+primitives(
+    NUMERIC,
+    add_Tensor=_generated.Add(),
+    sub_Tensor=_generated.Sub(),
+    mul_Tensor=_generated.Mul(),
+    neg=_generated.Neg(),
+)
+primitives("ilfdFD", mm=_generated.MatMulExt(), bmm=_generated.BatchMatMulExt())
+primitives("fd", sum=_generated.SumExt())
+primitives("fd", exp=_generated.Exp(), sqrt=_generated.Sqrt(), log=_generated.Log(), sigmoid=_generated.Sigmoid())
+
+
 # Reductions
 
 
@@ -192,7 +211,11 @@ def _summed(self: Any, axes: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
     if not self.size:  # MindSpore's sum of nothing is uninitialized
         shape = [1 if i in axes else n for i, n in enumerate(self.shape) if keepdim or i not in axes]
         return mint.zeros(tuple(shape), dtype=self.dtype)
-    return mint.sum(self, axes, keepdim=keepdim) if axes else _copied(self)
+    if not axes:
+        return _copied(self)
+    if len(axes) == self.ndim and not keepdim:
+        return Single(mint.sum(self, axes, keepdim=True))
+    return mint.sum(self, axes, keepdim=keepdim)
 
 
 def _axes(self: Any, dim: Any) -> tuple[int, ...]:
