@@ -9,6 +9,7 @@ import os
 import random
 import sys
 from collections.abc import Callable
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 os.environ.setdefault("MT_ASCEND_TARGET", "CPU")
@@ -195,19 +196,24 @@ class Tiny(torch.nn.Module):
         return self.head(self.layers(self.norm(self.words(tokens) + self.places(places))))
 
 
-def losses(device: str, make: Callable[[], Any], inputs: Any, targets: Any, steps: int = 4) -> list[float]:
+def losses(
+    device: str, make: Callable[[], Any], inputs: Any, targets: Any, steps: int = 4, around: Any = nullcontext()
+) -> list[float]:
+    """The loss of each step; `around` is entered for the steps, not for moving data or reading losses."""
     torch.manual_seed(0)
     model = make().to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    inputs, targets = inputs.to(device), targets.to(device)
     found = []
-    for _ in range(steps):
-        out = model(inputs.to(device))
-        loss = torch.nn.functional.cross_entropy(out.reshape(-1, out.shape[-1]), targets.to(device).reshape(-1))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        found.append(loss.item())
-    return found
+    with around:
+        for _ in range(steps):
+            out = model(inputs)
+            loss = torch.nn.functional.cross_entropy(out.reshape(-1, out.shape[-1]), targets.reshape(-1))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            found.append(loss.detach())
+    return [loss.item() for loss in found]
 
 
 def trains_alike(make: Callable[[], Any], inputs: Any, targets: Any) -> None:
@@ -259,6 +265,51 @@ class Recurrent(torch.nn.Module):
 def lstm() -> None:
     torch.manual_seed(1)
     trains_alike(Recurrent, torch.randint(0, 20, (5, 3)), torch.randint(0, 20, (5, 3)))
+
+
+class Reached(Exception):
+    """NumPy was reached."""
+
+
+@contextmanager
+def no_numpy() -> Any:
+    """MindSpore's ways to NumPy and back raise; what calls them by another name does, too."""
+    import mindspore
+
+    from mt_core.plugins.discovery import find_backend
+
+    def raises(*args: Any, **kwargs: Any) -> Any:
+        raise Reached(f"called with {[type(a).__name__ for a in args]}")
+
+    memory = find_backend("npu").memory
+    owners = [(mindspore.Tensor, name) for name in ("asnumpy", "from_numpy", "__array__")] + [(memory, "_from_numpy")]
+    kept = [(owner, name, vars(owner)[name]) for owner, name in owners if name in vars(owner)]
+    assert len(kept) >= 3, kept
+    for owner, name in owners:
+        setattr(owner, name, raises)
+    try:
+        yield
+    finally:
+        for owner, name in owners:
+            delattr(owner, name)
+        for owner, name, value in kept:
+            setattr(owner, name, value)
+
+
+@program
+def training_without_numpy() -> None:
+    """Steps of training leave MindSpore's memory nowhere; reading the losses is apart."""
+    torch.manual_seed(1)
+    host = torch.ones(2)
+    device = host.to("npu")
+    with no_numpy():
+        for reach in (device.cpu, lambda: host.to("npu")):
+            refused(reach, Reached, "called with")  # type: ignore[arg-type]
+    tokens, words = torch.randint(0, 50, (3, 12)), torch.randint(0, 20, (5, 3))
+    images, classes = torch.randn(4, 3, 8, 8), torch.randint(0, 5, (4,))
+    for make, inputs, targets in ((Tiny, tokens, tokens), (Residual, images, classes), (Recurrent, words, words)):
+        found = losses("npu", make, inputs, targets, around=no_numpy())
+        assert found[-1] < found[0], (make, found)
 
 
 def refused(call: Callable[[], Any], error: type[Exception], words: str) -> None:

@@ -141,6 +141,9 @@ class _Elementwise(Elementwise):
         made = self.composite(*self.given(args, compute.compute))
         self.backend.copy(out, made._array)
 
+    def value(self, kernel: Kernel, args: tuple[Any, ...], compute: dtype) -> Any:
+        return _arrays(self.composite(*self.given(args, compute.compute)), self.tensors(args))
+
     def given(self, args: tuple[Any, ...], compute: dtype) -> list[Any]:
         """The arguments as the composite takes them: tensors of the computation dtype, numbers as they are."""
         given = list(args)

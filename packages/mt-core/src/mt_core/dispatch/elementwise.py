@@ -247,10 +247,9 @@ class Elementwise:
         if kernel is None and self.kernels:
             return self.unaccepted(args)
         backend = self.backend
-        out = None
         if self.fills_by_copying and kernel is not None and strides is None:
             out = self.computed(kernel, shape, result, args, compute)
-        if out is None:
+        else:
             out = backend.empty(shape, result, strides, self.index(args))
             if kernel is not None:
                 self.write(kernel, out, result, args, compute)
@@ -287,12 +286,18 @@ class Elementwise:
     def computed(
         self, kernel: Kernel, shape: tuple[int, ...], result: dtype, args: tuple[Any, ...], compute: dtype
     ) -> Any:
-        """The array that a kernel gives, of dtype `result`; None where it is not laid out row by row in this shape."""
+        """The array that a kernel gives, row by row and of dtype `result`."""
         backend = self.backend
-        value = backend.as_array(self.functions[id(kernel)](*self.arrays(kernel, args, compute)))
-        if tuple(value.shape) != shape or not backend.is_contiguous(value):
-            return None
-        return backend.cast(value, result)
+        value = self.value(kernel, args, compute)
+        if tuple(value.shape) == shape and backend.is_contiguous(value):
+            return backend.cast(value, result)
+        out = backend.empty(shape, result, None, self.index(args))
+        backend.copy(out, value)
+        return out
+
+    def value(self, kernel: Kernel, args: tuple[Any, ...], compute: dtype) -> Any:
+        """A fresh array of what a kernel calculates."""
+        return self.backend.as_array(self.functions[id(kernel)](*self.arrays(kernel, args, compute)))
 
     def general_inplace(self, self_: Tensor, *args: Any) -> Any:
         args = (self_, *args)
@@ -315,11 +320,8 @@ class Elementwise:
         if kernel is not None:
             order = visits(shape, self_.stride()) if self_._keys & STRIDED and self_._array.size else None
             # What is read may be what is written (x.add_(x.t())): the result is complete before it is stored.
-            out = None
             if order is None and self.fills_by_copying:
                 out = self.computed(kernel, shape, target, args, compute)
-            if out is not None:
-                pass
             elif order is None:
                 out = self.backend.empty(shape, target, None, self.index(args))
                 self.write(kernel, out, target, args, compute)
