@@ -170,7 +170,8 @@ NPU_TESTS = PACKAGES / "mt-backend-ascend" / "tests" / "npu"
 
 def _with_mindspore(session: nox.Session) -> None:
     wanted = workspace((*BASE, "mt-mindspore", "mt-backend-ascend"))
-    prepare(session, ["mindspore==2.10.0", "numpy<2", *TEST_TOOLS, *wanted])
+    clients = (*TRANSFORMERS, "tokenizers", "safetensors", "tqdm")
+    prepare(session, ["mindspore==2.10.0", "numpy<2", *TEST_TOOLS, *clients, *wanted], ["--no-deps", MODELS[0]])
 
 
 @nox.session(python="3.11")

@@ -23,8 +23,16 @@ def test_mindspore_is_here() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_program(name: str) -> None:
+    ends_well(PROGRAM, name)
+
+
+def test_the_sentence_model_of_the_demo() -> None:
+    ends_well(PROGRAM.with_name("minilm_program.py"))
+
+
+def ends_well(program: Path, *arguments: str) -> None:
     environment = os.environ | {"MT_ASCEND_TARGET": "CPU", "GLOG_v": "4", "OMP_NUM_THREADS": "1"}
     ended = subprocess.run(
-        [sys.executable, str(PROGRAM), name], capture_output=True, text=True, env=environment, timeout=400
+        [sys.executable, str(program), *arguments], capture_output=True, text=True, env=environment, timeout=400
     )
     assert ended.returncode == 0 and ended.stdout.rstrip().endswith("done"), ended.stdout[-2000:] + ended.stderr[-4000:]

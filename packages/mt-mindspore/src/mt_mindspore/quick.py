@@ -22,9 +22,7 @@ class Quick(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def quick_kernel(
-    backend: Any, name: str, function: Callable[..., Any], takes: str, slow: Callable[..., Any]
-) -> Quick:
+def quick_kernel(backend: Any, name: str, function: Callable[..., Any], takes: str, slow: Callable[..., Any]) -> Quick:
     """The kernel by a primitive; what it does not take goes to the operator's kernel `slow`, of all arguments.
 
     Both may be given numbers in place of an operand, and an array to write to.
