@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -10,14 +11,7 @@ from typing import Any
 os.environ.setdefault("MT_ASCEND_TARGET", "CPU")
 os.environ.setdefault("GLOG_v", "4")
 
-import mindtorch
-
-mindtorch.install_as_torch()
-sys.path.insert(0, str(Path(__file__).parents[4] / "demo"))
-
-import torch
-import torch.nn.functional as F
-from encoder import load_encoder, load_tokenizer, mean_pool, pad, tokenize
+import mindtorch as torch
 
 TEXTS = (
     "Return a list of close matches to a string.",
@@ -29,18 +23,21 @@ TEXTS = (
 
 
 @torch.inference_mode()
-def embedded(encoder: Any, batch: Any, device: str) -> Any:
+def embedded(demo: Any, encoder: Any, batch: Any, device: str) -> Any:
     """Embeddings of unit length, (texts, features), calculated on a device."""
     there = {name: values.to(device) for name, values in batch.items()}
     hidden = encoder.to(device)(**there).last_hidden_state
     assert hidden.device.type == device
-    return F.normalize(mean_pool(hidden, there["attention_mask"]), dim=-1).cpu()
+    return torch.nn.functional.normalize(demo.mean_pool(hidden, there["attention_mask"]), dim=-1).cpu()
 
 
 def main() -> None:
-    tokenizer, encoder = load_tokenizer(), load_encoder()
-    batch = pad(tokenizer, tokenize(tokenizer, TEXTS))
-    wanted, got = embedded(encoder, batch, "cpu"), embedded(encoder, batch, "npu")
+    torch.install_as_torch()
+    sys.path.insert(0, str(Path(__file__).parents[4] / "demo"))
+    demo = importlib.import_module("encoder")
+    tokenizer, encoder = demo.load_tokenizer(), demo.load_encoder()
+    batch = demo.pad(tokenizer, demo.tokenize(tokenizer, TEXTS))
+    wanted, got = (embedded(demo, encoder, batch, device) for device in ("cpu", "npu"))
     cosines = (wanted * got).sum(dim=1)
     print(cosines)
     assert cosines.min().item() > 0.99999, cosines

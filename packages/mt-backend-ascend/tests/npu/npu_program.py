@@ -197,7 +197,7 @@ class Tiny(torch.nn.Module):
 
 
 def losses(
-    device: str, make: Callable[[], Any], inputs: Any, targets: Any, steps: int = 4, around: Any = nullcontext()
+    device: str, make: Callable[[], Any], inputs: Any, targets: Any, steps: int = 4, around: Any = None
 ) -> list[float]:
     """The loss of each step; `around` is entered for the steps, not for moving data or reading losses."""
     torch.manual_seed(0)
@@ -205,7 +205,7 @@ def losses(
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     inputs, targets = inputs.to(device), targets.to(device)
     found = []
-    with around:
+    with around or nullcontext():
         for _ in range(steps):
             out = model(inputs)
             loss = torch.nn.functional.cross_entropy(out.reshape(-1, out.shape[-1]), targets.reshape(-1))

@@ -10,7 +10,7 @@ import numpy
 from mt_core.block import mark_exported
 from mt_core.devices import backend_key
 from mt_core.dispatch.lookup import backend_for
-from mt_core.dtypes import bfloat16, dtype, from_numpy_dtype
+from mt_core.dtypes import dtype, from_numpy_dtype
 from mt_core.interop import tensor_on, tensor_on_device
 from mt_core.keys import HOLLOW, PIPELINE
 from mt_core.plugins.discovery import find_backend, names_in
@@ -72,8 +72,8 @@ def _plain(tensor: Tensor) -> Tensor:
         settled._array.settle()
     if settled._keys & HOLLOW:
         raise NotImplementedError(
-            "to_mindspore(): MindSpore has no counterpart of a tensor that stands for others (sparse, nested, quantized, "
-            "or inside of a transform)"
+            "to_mindspore(): MindSpore has no counterpart of a tensor that stands for others (sparse, nested, "
+            "quantized, or inside of a transform)"
         )
     return settled
 

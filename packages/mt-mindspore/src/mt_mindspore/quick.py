@@ -73,12 +73,12 @@ def _binary(
             made = slow(self, other, *defaults)
         else:
             left, shape = self.tensor, self.shape
+            alike = True
             if other.__class__ is MindSporeArray:
                 right = other.tensor
                 if right is not other.base:
                     right = open_one(other)
-                if other.shape != shape:
-                    shape = None
+                alike = other.shape == shape
             elif other.__class__ in NUMBERS:
                 right = number(other, self.dtype)
             else:
@@ -87,7 +87,7 @@ def _binary(
                 tensor = function(left if left is self.base else open_one(self), right)
             except (RuntimeError, TypeError, ValueError) as error:
                 raise unavailable(name, error) from error
-            made = fresh(tensor) if shape is None else shaped(tensor, shape)
+            made = shaped(tensor, shape) if alike else fresh(tensor)
         if out is None:
             return made
         copy(out, made)

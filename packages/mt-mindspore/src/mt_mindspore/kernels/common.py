@@ -11,7 +11,7 @@ from mindspore import mint, ops
 from mt_core.checks.indexing import refuse_picked
 
 from ..dtypes import MINDSPORE_NAMES
-from ..registry import Primitive, Refused, Single, Table
+from ..registry import Refused, Single, Table
 
 __all__ = ["TABLE"]
 
@@ -160,25 +160,6 @@ def where(condition: Any, self: Any, other: Any) -> Any:
 @kernel("masked_fill.Scalar", "masked_fill.Tensor", takes=ANY, numbers=True)
 def masked_fill(self: Any, mask: Any, value: Any) -> Any:
     return mint.where(mask, value, self)
-
-
-def primitives(takes: str, **named: Any) -> None:
-    """Primitives that carry out the plainest calls of operators, of operands of these dtypes."""
-    for name, primitive in named.items():
-        TABLE.primitives[name.replace("_Tensor", ".Tensor")] = Primitive(primitive, takes)
-
-
-_generated = ops.auto_generate
-primitives(
-    NUMERIC,
-    add_Tensor=_generated.Add(),
-    sub_Tensor=_generated.Sub(),
-    mul_Tensor=_generated.Mul(),
-    neg=_generated.Neg(),
-)
-primitives("ilfdFD", mm=_generated.MatMulExt(), bmm=_generated.BatchMatMulExt())
-primitives("fd", sum=_generated.SumExt())
-primitives("fd", exp=_generated.Exp(), sqrt=_generated.Sqrt(), log=_generated.Log(), sigmoid=_generated.Sigmoid())
 
 
 # Reductions

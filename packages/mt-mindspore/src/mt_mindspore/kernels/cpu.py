@@ -10,11 +10,12 @@ from mindspore import mint, ops
 
 from mt_core.checks.indexing import refuse_flat, refuse_picked, refuse_selected
 
-from ..registry import Table
+from ..registry import Primitive, Table
 from .common import (
     ANY,
     COMPLEX,
     FLOATS,
+    NUMERIC,
     _axes,
     _cast,
     _copied,
@@ -339,6 +340,25 @@ def logit(self: Any, eps: Any) -> Any:
         least, greatest = operand(eps, self), operand(1 - eps, self)
         self = mint.where(mint.lt(self, least), least, mint.where(mint.gt(self, greatest), greatest, self))
     return mint.log(mint.div(self, mint.sub(one, self)))
+
+
+def primitives(takes: str, **named: Any) -> None:
+    """Primitives that carry out the plainest calls of operators, of operands of these dtypes."""
+    for name, primitive in named.items():
+        TABLE.primitives[name.replace("_Tensor", ".Tensor")] = Primitive(primitive, takes)
+
+
+_generated = ops.auto_generate
+primitives(
+    NUMERIC,
+    add_Tensor=_generated.Add(),
+    sub_Tensor=_generated.Sub(),
+    mul_Tensor=_generated.Mul(),
+    neg=_generated.Neg(),
+)
+primitives("ilfdFD", mm=_generated.MatMulExt(), bmm=_generated.BatchMatMulExt())
+primitives("fd", sum=_generated.SumExt())
+primitives("fd", exp=_generated.Exp(), sqrt=_generated.Sqrt(), log=_generated.Log(), sigmoid=_generated.Sigmoid())
 
 
 # Reductions
