@@ -179,6 +179,7 @@ def tests_npu(session: nox.Session) -> None:
     """Device npu on MindSpore's CPU kernels: programs, and a fifth of its exam."""
     _with_mindspore(session)
     session.run("pytest", str(NPU_TESTS), "--timeout=600", *session.posargs)
+    session.run("python", str(NPU_TESTS / "make_status.py"), "--check")
     session.run("python", str(NPU_TESTS / "take_exam.py"), "--part", "1/5")
 
 

@@ -206,3 +206,47 @@ def test_what_a_backend_offers_is_used_and_not_needed(backend: Any, call: str, w
         assert not counts[what]
     host = mt_core.tensor([[1.0, 2], [3, 4]])
     assert made.tolist() == eval(call, {"torch": mt_core, "a": host, "mask": mask.cpu()}).tolist()  # noqa: S307
+
+
+class Copying(Able):
+    """Its kernels fill arrays by copying fresh ones, as they say."""
+
+    fills_by_copying = True
+
+    def copy(self, target: BoxedArray, source: BoxedArray) -> None:
+        self.counts["copy"] += 1
+        super().copy(target, source)
+
+
+COPYING = Copying("copying")
+register_backend(COPYING)
+
+
+def test_results_of_kernels_that_fill_by_copying_are_taken_as_they_are() -> None:
+    left, right = mt_core.arange(4.0).reshape(4, 1), mt_core.arange(3.0)
+    on_device = [t.to("copying") for t in (left, right)]
+    COPYING.counts.clear()
+    for function in (mt_core.add, mt_core.mul, lambda a, b: mt_core.add(a, b, alpha=2), lambda a, b: a * 2.5 + b):
+        made = function(*on_device)
+        assert not COPYING.counts["empty"] and not COPYING.counts["copy"]
+        assert mt_core.equal(made.cpu(), function(left, right))
+
+
+def test_what_is_not_laid_out_as_asked_is_copied() -> None:
+    square = mt_core.arange(9.0).reshape(3, 3)
+    on_device = square.to("copying")
+    turned = on_device.t() * on_device.t()
+    assert turned.stride() == (1, 3) and mt_core.equal(turned.cpu(), square.t() * square.t())
+    integers = square.to(mt_core.int64)
+    mixed = integers.to("copying") * on_device
+    assert mixed.dtype is mt_core.float32 and mt_core.equal(mixed.cpu(), square * square)
+
+
+def test_writes_in_place_go_into_the_memory_of_the_first() -> None:
+    square = mt_core.arange(9.0).reshape(3, 3)
+    on_device = square.to("copying")
+    for tensor in (square, on_device):
+        tensor.add_(mt_core.arange(3.0).to(tensor.device)).mul_(2).add_(tensor)
+        tensor.t().mul_(mt_core.arange(3.0).to(tensor.device))
+    assert mt_core.equal(on_device.cpu(), square)
+    assert on_device._version == square._version

@@ -33,11 +33,11 @@ HEAD = """\
 
 <!-- Written by packages/mt-backend-ascend/tests/npu/make_status.py; do not edit. -->
 
-Which primitive or function of MindSpore's carries out an operator on device `npu`, on both of its targets. **CPU target**
-is `MT_ASCEND_TARGET=CPU`, on which the whole exam is taken; what is wrong or missing there stands in the last column
-and in `packages/mt-backend-ascend/tests/gaps.toml`. **Ascend** has been compared with the signatures of MindSpore 2.10
-and has not run. A list in parentheses is of the functions that a kernel is written in; `as CPU` is a kernel that both
-targets share.
+Which primitive or function of MindSpore's carries out an operator on device `npu`, on both of its targets.
+**CPU target** is `MT_ASCEND_TARGET=CPU`, on which the whole exam is taken; what is wrong or missing there stands in the
+last column and in `packages/mt-backend-ascend/tests/gaps.toml`. **Ascend** has been compared with the signatures of
+MindSpore 2.10 and has not run. A list in parentheses is of the functions that a kernel is written in; `as CPU` is a
+kernel that both targets share.
 """
 
 
@@ -115,9 +115,9 @@ def page() -> str:
     with_kernel = {row.split("`")[1] for row in listed}
     composite = [n for n in operators if n not in with_kernel and ours[n].state != "missing"]
     summary = (
-        f"On the CPU target {share(operators, wrong)} functional operators agree with the CPU, and {share(kernels, wrong)} "
-        f"of those for which mt-backend-cpu has a kernel of its own. {sum(name in CALLS for name in operators)} have a "
-        "primitive of Ascend's."
+        f"On the CPU target {share(operators, wrong)} functional operators agree with the CPU, and "
+        f"{share(kernels, wrong)} of those for which mt-backend-cpu has a kernel of its own. "
+        f"{sum(name in CALLS for name in operators)} have a primitive of Ascend's."
     )
     lines = [
         HEAD,

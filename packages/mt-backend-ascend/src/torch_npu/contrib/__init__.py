@@ -1,0 +1,1 @@
+"""What torch_npu contributes beside operators: `transfer_to_npu`."""
