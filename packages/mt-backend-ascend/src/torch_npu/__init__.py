@@ -18,6 +18,11 @@ from ._dense import *  # noqa: F403
 from ._formats import *  # noqa: F403
 from ._norms import *  # noqa: F403
 
+if torch.distributed.is_available():
+    from ._hccl import register
+
+    register()
+
 __all__ = [*_attention.__all__, *_dense.__all__, *_formats.__all__, *_norms.__all__]
 #: The schemas are those of op-plugin (`op_plugin_functions.yaml` of Ascend/op-plugin, August 2026).
 __version__ = "2.13.0"

@@ -24,7 +24,7 @@ __all__ = [
 #: Backends that have a name in PyTorch and no library here: who is to bring them.
 NOT_HERE = {
     "nccl": "it comes with the collectives of mt-backend-gpu, which has none yet",
-    "hccl": "it comes with the collectives of mt-backend-ascend, which has none yet",
+    "hccl": "it comes with the collectives of mt-backend-ascend, which `import torch_npu` enters",
     "ucc": "no distribution brings it",
     "xccl": "no distribution brings it",
 }
