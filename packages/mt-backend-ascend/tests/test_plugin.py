@@ -61,7 +61,7 @@ def test_target_cpu_asks_for_no_cann(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("missing", CANN_LIBRARIES)
 def test_the_missing_library_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def load(name: str) -> Any:
+    def load(name: str, **options: Any) -> Any:
         if name == missing:
             raise OSError(f"{name}: cannot open shared object file: No such file or directory")
 
@@ -69,8 +69,21 @@ def test_the_missing_library_is_named(missing: str, monkeypatch: pytest.MonkeyPa
     assert missing in (why_no_ascend() or "")
 
 
+def test_doctor_names_the_missing_library_beside_mindspore(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mt_backend_ascend.plugin, "why_unavailable", lambda: "MindSpore is not installed")
+    said = dict(mt_backend_ascend.plugin._made().diagnose())["devices"]
+    assert "MindSpore is not installed; CANN is not there" in said
+    assert all(name in said for name in CANN_LIBRARIES)
+
+
+def test_cann_alone_is_refused_with_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MT_ASCEND_TARGET", "ACL")
+    backend = mt_backend_ascend.plugin._made()
+    assert backend.device_count() == 0 and "libascendcl.so" in dict(backend.diagnose())["devices"]
+
+
 def test_a_machine_without_device_files_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: None)
+    monkeypatch.setattr(ctypes, "CDLL", lambda name, **options: None)
     assert "no Ascend device" in (why_no_ascend(tmp_path) or "")
     (tmp_path / "davinci0").touch()
     assert why_no_ascend(tmp_path) is None

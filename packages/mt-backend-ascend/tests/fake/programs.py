@@ -1,0 +1,613 @@
+"""Programs on device ``npu`` of the fake CANN: ``python programs.py GROUP``. They assert.
+
+A line of JSON for each: its name, and what went wrong. After each program the fake is asked for what it noted; what a
+program expects of it, it takes itself by `noted`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import itertools
+import json
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+import mindtorch as torch
+from mt_backend_ascend import aclnn, custom_kernel
+from mt_backend_ascend.cann.errors import AclError
+from mt_backend_ascend.custom_kernel import KernelLauncher, f32, struct, u32
+from mt_core.plugins.discovery import PluginError, find_backend
+
+PROGRAMS: dict[str, list[Callable[[], None]]] = {}
+LIBRARIES = Path(os.environ["ASCEND_HOME_PATH"]) / "lib64"
+FAKE = ctypes.CDLL(str(LIBRARIES / "libascendcl.so"), mode=ctypes.RTLD_GLOBAL)
+FAKE.fake_violations.restype = ctypes.c_char_p
+FAKE.fake_alive.restype = ctypes.c_long
+KERNELS = LIBRARIES / "libkernels.so"
+RUNTIME = find_backend("npu").runtime
+
+
+def program(group: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    def enter(function: Callable[[], None]) -> Callable[[], None]:
+        PROGRAMS.setdefault(group, []).append(function)
+        return function
+
+    return enter
+
+
+def noted() -> str:
+    """What the fake has noted since it was last asked."""
+    return str(FAKE.fake_violations().decode())
+
+
+def fails(function: str, code: int) -> None:
+    FAKE.fake_fail(function.encode(), code)
+
+
+def raises(error: Any, words: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    try:
+        function(*args, **kwargs)
+    except error as caught:
+        assert words in str(caught), f"{words!r} is not in {str(caught)!r}"
+        return
+    raise AssertionError(f"nothing was raised; wanted {words!r}")
+
+
+def axpy() -> KernelLauncher:
+    f = torch.float32
+    return KernelLauncher(KERNELS, "axpy", (f, f, f, custom_kernel.f32, custom_kernel.u32))
+
+
+def last_call() -> dict[str, str]:
+    """The bits of every argument of the last call, the highest first."""
+    library = ctypes.CDLL(str(KERNELS))
+    library.last_call.restype = ctypes.c_char_p
+    return dict(part.split("=") for part in library.last_call().decode().split())
+
+
+# torch.npu
+
+
+@program("all")
+def devices() -> None:
+    assert torch.npu.is_available() and torch.npu.device_count() == 4
+    assert torch.npu.current_device() == 0 and torch.npu.get_device_name() == "Ascend910B3"
+    torch.npu.set_device(2)
+    assert torch.npu.current_device() == 2 and torch.empty(3, device="npu").device == torch.device("npu", 2)
+    with torch.npu.device(1):
+        assert torch.zeros(2, device="npu").device.index == 1
+    torch.npu.set_device("npu:0")
+    properties = torch.npu.get_device_properties(3)
+    assert (properties.name, properties.total_memory) == ("Ascend910B3", 256 << 20)
+    assert (properties.cube_core_num, properties.vector_core_num, properties.L2_cache_size) == (20, 40, 192 << 20)
+    assert "Ascend910B3" in repr(properties) and "256MB" in repr(properties)
+    assert torch.npu.can_device_access_peer(0, 1) and torch.npu.is_bf16_supported()
+    raises(RuntimeError, "there are 4 devices", torch.empty, 2, device="npu:4")
+    assert torch.accelerator.current_accelerator() == torch.device("npu")
+    seen: list[int] = []
+    thread = threading.Thread(target=lambda: seen.append(int(torch.ones(3, device="npu").cpu().sum())))
+    thread.start()
+    thread.join()
+    assert seen == [3] and torch.npu.current_device() == 0
+
+
+@program("all")
+def copies_and_views() -> None:
+    """What comes back is what was put there, of every dtype, through views and between devices."""
+    for dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16,
+                  torch.bfloat16, torch.float32):  # fmt: skip
+        host = (torch.arange(24) % 5).reshape(2, 3, 4).to(dtype)
+        there = host.to("npu")
+        for take in (lambda t: t, lambda t: t.transpose(0, 2), lambda t: t[:, 1:, ::2], lambda t: t[1, 2, 3],
+                     lambda t: t.expand(2, 2, 3, 4), lambda t: t[:0]):  # fmt: skip
+            view = take(there)
+            assert view.stride() == take(host).stride() and torch.equal(view.cpu(), take(host)), dtype
+            assert torch.equal(view.clone().cpu(), take(host)) and torch.equal(view.contiguous().cpu(), take(host))
+        other = there.to("npu:1")
+        assert other.device.index == 1 and torch.equal(other.cpu(), host)
+        there[:, 1:, ::2] = host[:, 1:, ::2].to("npu") if dtype is torch.bool else torch.full((2, 2, 2), 7, dtype=dtype)
+        host[:, 1:, ::2] = host[:, 1:, ::2] if dtype is torch.bool else 7
+        assert torch.equal(there.cpu(), host)
+    x = torch.tensor([1.5, -2.5, 3.0]).to("npu")
+    assert x.to(torch.int32).cpu().tolist() == [1, -2, 3] and x.bfloat16().float().cpu().tolist() == [1.5, -2.5, 3.0]
+    assert torch.zeros(3, device="npu").cpu().tolist() == [0.0] * 3 and x.fill_(4).cpu().tolist() == [4.0] * 3
+    assert torch.full((2,), 2.5, device="npu").cpu().tolist() == [2.5, 2.5]
+
+
+@program("all")
+def refused_dtypes() -> None:
+    for dtype in (torch.float64, torch.complex64, torch.complex128):
+        raises(NotImplementedError, f"holds no tensors of {dtype}", torch.empty, 2, dtype=dtype, device="npu")
+        raises(NotImplementedError, "holds no tensors of", torch.zeros(2, dtype=dtype).to, "npu")
+    raises(NotImplementedError, "add", lambda: torch.ones(2, device="npu") + 1)
+
+
+@program("all")
+def random_numbers() -> None:
+    torch.npu.manual_seed(3)
+    first = torch.rand(4, device="npu")
+    state = torch.npu.get_rng_state()
+    second = torch.randn(3, device="npu").cpu()
+    torch.npu.set_rng_state(state)
+    assert torch.equal(torch.randn(3, device="npu").cpu(), second)
+    assert torch.equal(first.cpu(), torch.rand(4, generator=torch.Generator().manual_seed(3)))
+    assert torch.Generator("npu").manual_seed(5).initial_seed() == 5
+
+
+@program("all")
+def streams_and_events() -> None:
+    side = torch.npu.Stream()
+    assert side.npu_stream > 1 << 60 and side.npu_stream != torch.npu.current_stream().npu_stream
+    launch = axpy()
+    x = torch.ones(1000, device="npu")
+    y, z = torch.full((1000,), 2.0, device="npu"), torch.empty(1000, device="npu")
+    start, end = torch.npu.Event(enable_timing=True), torch.npu.Event(enable_timing=True)
+    side.wait_stream(torch.npu.current_stream())
+    with torch.npu.stream(side):
+        assert torch.npu.current_stream() == side
+        start.record()
+        launch(8, x, y, z, 0.5, 1000)
+        launch(8, z, y, z, 1, 1000)
+        end.record()
+    assert not end.query()
+    torch.npu.current_stream().wait_event(end)
+    assert z.cpu().tolist() == [4.0] * 1000
+    assert end.query() and start.elapsed_time(end) == 3.0
+    side.synchronize()
+    assert side.query()
+    torch.npu.synchronize()
+    assert torch.npu.ExternalStream(side.npu_stream).npu_stream == side.npu_stream
+    raises(NotImplementedError, "several processes", torch.npu.Event(interprocess=True).record)
+
+
+@program("all")
+def unordered_streams_are_seen() -> None:
+    """The fake's own check: a stream that reads what another still writes is noted."""
+    side, launch = torch.npu.Stream(), axpy()
+    x, z = torch.ones(64, device="npu"), torch.empty(64, device="npu")
+    torch.npu.synchronize()
+    launch(1, x, x, z, 1, 64)
+    with torch.npu.stream(side):
+        launch(1, z, x, x, 1, 64)
+    assert "race: stream" in noted()
+    torch.npu.synchronize()
+
+
+@program("all")
+def freed_memory_waits_for_streams() -> None:
+    """`record_stream` keeps memory from other tensors; without it, the fake sees the race."""
+    launch, side = axpy(), torch.npu.Stream()
+    for recorded in (True, False):
+        x, out = torch.ones(5000, device="npu"), torch.empty(5000, device="npu")
+        address = x.data_ptr()
+        side.wait_stream(torch.npu.current_stream())
+        with torch.npu.stream(side):
+            launch(1, x, x, out, 1, 5000)
+        if recorded:
+            x.record_stream(side)
+        del x
+        other = torch.full((5000,), 9.0, device="npu")
+        assert (other.data_ptr() == address) is not recorded
+        torch.npu.synchronize()
+        if recorded:
+            assert out.cpu().tolist() == [2.0] * 5000 and not noted()
+        else:
+            assert "race" in noted()
+        del other, out
+        torch.npu.empty_cache()
+
+
+@program("all")
+def memory() -> None:
+    torch.npu.empty_cache()
+    gc.collect()
+    before = torch.npu.memory_allocated()
+    free, total = torch.npu.mem_get_info()
+    torch.npu.reset_peak_memory_stats()
+    x = torch.empty(3 << 20, dtype=torch.uint8, device="npu")
+    assert torch.npu.memory_allocated() - before == (3 << 20) + 512  # 32 bytes more, in pieces of 512
+    assert torch.npu.memory_reserved() >= torch.npu.memory_allocated() and total == 256 << 20
+    assert torch.npu.mem_get_info()[0] == free - (20 << 20)
+    y = torch.empty(8 << 20, dtype=torch.uint8, device="npu")
+    assert torch.npu.mem_get_info()[0] == free - (20 << 20)  # the same segment
+    peak = torch.npu.max_memory_allocated()
+    del x, y
+    assert torch.npu.memory_allocated() == before and torch.npu.max_memory_allocated() == peak
+    assert torch.npu.mem_get_info()[0] == free - (20 << 20)
+    torch.npu.empty_cache()
+    assert torch.npu.mem_get_info()[0] == free
+    stats = torch.npu.memory_stats()
+    assert stats["allocated_bytes.all.current"] == before and stats["num_ooms"] == 0
+    assert "allocated_bytes.all.peak" in torch.npu.memory_summary()
+
+
+@program("all")
+def random_allocations() -> None:
+    """Pieces never overlap while they live, neighbours join again, and all of it is given back in the end."""
+    torch.npu.empty_cache()
+    random = numpy.random.default_rng(0)
+    free = torch.npu.mem_get_info(3)[0]
+    alive: list[Any] = []
+    for _ in range(600):
+        if alive and random.random() < 0.5:
+            alive.pop(int(random.integers(len(alive))))
+        else:
+            nbytes = int(2 ** random.uniform(0, 22))
+            alive.append(torch.empty(nbytes, dtype=torch.uint8, device="npu:3"))
+        places = sorted((t.data_ptr(), t.data_ptr() + t.numel()) for t in alive)
+        assert all(end <= start for (_, end), (start, _) in itertools.pairwise(places))
+    alive.clear()
+    torch.npu.empty_cache()
+    assert torch.npu.memory_reserved(3) == 0 and torch.npu.mem_get_info(3)[0] == free
+
+
+@program("all")
+def out_of_memory() -> None:
+    torch.npu.empty_cache()
+    x = torch.empty(100 << 20, dtype=torch.uint8, device="npu:2")
+    try:
+        torch.empty(200 << 20, dtype=torch.uint8, device="npu:2")
+    except torch.OutOfMemoryError as error:
+        text = str(error)
+    assert text.startswith(
+        "NPU out of memory. Tried to allocate 200.00 MiB (NPU 2; 256.00 MiB total capacity; 100.00 MiB already "
+        "allocated; 100.00 MiB current active; "
+    ), text
+    assert text.endswith("reserved in total by PyTorch) If reserved memory is >> allocated memory try setting "
+                         "max_split_size_mb to avoid fragmentation.")  # fmt: skip
+    assert torch.npu.memory_stats(2)["num_ooms"] == 1
+    del x  # its segment is kept, and given back where there is no room otherwise
+    assert torch.empty(200 << 20, dtype=torch.uint8, device="npu:2").numel() == 200 << 20
+    torch.npu.empty_cache()
+    torch.npu.set_per_process_memory_fraction(0.25, 2)
+    raises(
+        torch.OutOfMemoryError, "Tried to allocate 70.00 MiB", torch.empty, 70 << 20, dtype=torch.uint8, device="npu:2"
+    )
+    torch.npu.set_per_process_memory_fraction(1.0, 2)
+
+
+@program("all")
+def pinned_memory() -> None:
+    host = torch.arange(100.0).pin_memory()
+    assert host.is_pinned() and not torch.ones(2).is_pinned()
+    there = host.to("npu", non_blocking=True)
+    host.fill_(5)  # too early: nobody has waited
+    assert there.cpu().tolist() == [5.0] * 100
+    back = torch.empty(100, pin_memory=True)
+    done = FAKE.fake_tasks_done()
+    back.copy_(there, non_blocking=True)
+    assert FAKE.fake_tasks_done() == done  # the copy waits for nobody
+    torch.npu.current_stream().synchronize()
+    assert back.tolist() == [5.0] * 100
+    grid = torch.zeros(10, 10, device="npu")
+    grid.t().copy_(torch.arange(100.0).reshape(10, 10).pin_memory(), non_blocking=True)
+    assert torch.equal(grid.cpu(), torch.arange(100.0).reshape(10, 10).t())
+    into = torch.empty(10, 10, pin_memory=True)
+    into.copy_(grid.t(), non_blocking=True)
+    torch.npu.synchronize()
+    assert torch.equal(into, torch.arange(100.0).reshape(10, 10))
+    del there, host, back, into
+    torch.empty(1, pin_memory=True)  # what nothing refers to is freed, not before the copies are done
+
+
+@program("all")
+def errors_of_the_device() -> None:
+    x = torch.ones(4, device="npu")
+    KernelLauncher(KERNELS, "fails_later")(1, x)
+    raises(AclError, "507015 (ACL_ERROR_RT_AICORE_EXCEPTION)", torch.npu.synchronize)
+    fails("aclrtSynchronizeStream", 107020)
+    raises(AclError, "EE9999: aclrtSynchronizeStream was told to fail", torch.npu.current_stream().synchronize)
+    torch.npu.synchronize()
+
+
+# Kernels
+
+
+@program("all")
+def every_argument_bit_by_bit() -> None:
+    import struct as bits
+
+    c = custom_kernel
+    types = (c.i8, c.u8, c.i16, c.u16, c.i32, c.u32, c.i64, c.u64, c.boolean, c.f32, c.f64, c.f32, c.f64, c.f32, c.f32,
+             c.f64, c.f64, c.f32, c.f32, c.f64, c.i8, c.i16, c.i32, c.i64, c.tensor, c.tensor)  # fmt: skip
+    formats = "bBhHiIqQ?fdfdffddffdbhiq"
+    values = (-5, 250, -30000, 65535, -(2**31), 2**32 - 1, -(2**63), 2**64 - 1, True, 1.1, -2.2e-300, -3.3, 4.4e200,
+              0.1, float("inf"), -0.0, 6.6, 7.7, -8.8, 9.9, -128, 32767, -1, 2**63 - 1)  # fmt: skip
+    x = torch.ones(3, device="npu")
+    side = torch.npu.Stream()
+    expected = [bits.pack("<" + f, v)[::-1].hex() for f, v in zip(formats, values, strict=True)]
+    expected += [f"{x.data_ptr():016x}", "0" * 16]
+    declared = KernelLauncher(KERNELS, "many", types)
+    wrapped = KernelLauncher(KERNELS, "many")
+    for call in (
+        lambda: declared(65535, *values, x, None, stream=side),
+        lambda: wrapped(65535, *(t(v) for t, v in zip(types, values, strict=False)), x, None, stream=side.npu_stream),
+    ):
+        call()
+        got = last_call()
+        assert got.pop("blocks") == "0000ffff" and got.pop("stream") == f"{side.npu_stream:016x}"
+        assert list(got.values()) == expected, (list(got.values()), expected)
+
+
+@program("all")
+def refused_arguments() -> None:
+    launch, f = axpy(), torch.float32
+    x = torch.ones(6, device="npu")
+    bare = KernelLauncher(KERNELS, "axpy")
+    raises(TypeError, "axpy: argument 3: a bare float", bare, 1, x, x, x, 0.5, u32(6))
+    raises(TypeError, "axpy: argument 4: a bare int", bare, 1, x, x, x, f32(0.5), 6)
+    raises(TypeError, "a str is no argument", bare, 1, "x")
+    raises(TypeError, "u32 is declared, not f32", launch, 1, x, x, x, 0.5, f32(6))
+    raises(TypeError, "takes 5 arguments", launch, 1, x)
+    raises(OverflowError, "argument 4: -1 does not fit in u32 (uint32_t)", launch, 1, x, x, x, 0.5, -1)
+    raises(OverflowError, "does not fit in f32", launch, 1, x, x, x, 1e39, 6)
+    raises(TypeError, "takes a whole number, not 1.5", launch, 1, x, x, x, 1, 1.5)
+    raises(TypeError, "boolean takes a bool", custom_kernel.boolean, 1)
+    raises(TypeError, "torch.float32 is declared, not torch.int32", launch, 1, x.to(torch.int32), x, x, 1, 6)
+    raises(
+        ValueError, "tensor 1: kernels of device 'npu' cannot read a tensor on 'cpu'", launch, 1, x, x.cpu(), x, 1, 6
+    )
+    raises(ValueError, "use .contiguous()", launch, 1, x[::2], x, x, 1, 3)
+    raises(ValueError, "lie on [0, 1]", launch, 1, x, x, torch.ones(6, device="npu:1"), 1, 6)
+    for blocks in (0, -1, 65536, True):
+        raises(ValueError, "block_dim is 1 to 65535", launch, blocks, x, x, x, 1, 6)
+    raises(TypeError, "block_dim is a whole number", launch, 1.0, x, x, x, 1, 6)
+    raises(ValueError, "the stream is of device 1", launch, 1, x, x, x, 1, 6, stream=torch.npu.Stream("npu:1"))
+    raises(PluginError, "exports no aclrtlaunch_absent", KernelLauncher, KERNELS, "absent")
+    raises(PluginError, "there is no /nowhere/lib.so", KernelLauncher, "/nowhere/lib.so", "axpy")
+    raises(
+        TypeError, "is no type of arguments", KernelLauncher(KERNELS, "axpy", (f, f, f, float, u32)), 1, x, x, x, 1.0, 6
+    )
+    raises(TypeError, "struct() takes", struct, {"a": 1})
+    fails("aclrtlaunch_axpy", 507000)
+    raises(AclError, "aclrtlaunch_axpy returned 507000 (ACL_ERROR_RT_INTERNAL_ERROR)", launch, 1, x, x, x, 1, 6)
+    assert custom_kernel.tensor_ptr(x) == x.data_ptr() and custom_kernel.tensor_ptr(x[:0]) in (0, x.data_ptr())
+
+
+class Tiling(ctypes.Structure):
+    _fields_ = [("total", ctypes.c_uint32), ("tile", ctypes.c_uint32), ("scale", ctypes.c_double),
+                ("shift", ctypes.c_int16), ("seed", ctypes.c_uint64)]  # fmt: skip
+
+
+@program("all")
+def tiling_data_outlives_the_launch() -> None:
+    """The fake reads structs when the kernel runs, which is later than all that Python does meanwhile."""
+    record = numpy.zeros((), numpy.dtype([("a", "u4"), ("b", "u4"), ("c", "f8"), ("d", "i2"), ("e", "u8")], align=True))
+    record["a"], record["b"], record["c"], record["d"], record["e"] = 7, 8, -1.5, -3, 2**63
+    value = Tiling(7, 8, -1.5, -3, 2**63)
+    for launch, given in (
+        (KernelLauncher(KERNELS, "tiled"), value),
+        (KernelLauncher(KERNELS, "tiled", (Tiling, custom_kernel.tensor)), value),
+        (KernelLauncher(KERNELS, "tiled", (struct, custom_kernel.tensor)), record),
+        (KernelLauncher(KERNELS, "tiled", (struct, custom_kernel.tensor)), bytes(value)),
+    ):
+        out = torch.zeros(ctypes.sizeof(Tiling), dtype=torch.uint8, device="npu")
+        launch(1, given, out)
+        assert len(launch._kept) == 1
+        gc.collect()
+        rubbish = [ctypes.create_string_buffer(b"\xff" * size) for size in (32, 33, 40) for _ in range(200)]
+        got = Tiling.from_buffer_copy(bytes(out.cpu().tolist()))
+        assert (got.total, got.tile, got.scale, got.shift, got.seed) == (7, 8, -1.5, -3, 2**63), len(rubbish)
+        launch(1, given, out)
+        assert len(launch._kept) == 1  # the first has passed
+    declared = KernelLauncher(KERNELS, "tiled", (Tiling, custom_kernel.tensor))
+    raises(TypeError, "a Tiling is declared, not bytes", declared, 1, b"x", out)
+    torch.npu.synchronize()
+
+
+@program("all")
+def queued_calls_go_first() -> None:
+    launch = axpy()
+    x, z = torch.ones(8, device="npu"), torch.empty(8, device="npu")
+    with torch.pipeline():
+        x.fill_(3.0)
+        launch(1, x, x, z, 1, 8)
+    assert z.cpu().tolist() == [6.0] * 8
+
+
+@program("all")
+def operators_of_kernels() -> None:
+    launch = axpy()
+
+    @custom_kernel.ascendc_op("fakecann::axpy", fake="like_first")
+    def op(x: torch.Tensor, y: torch.Tensor, a: float) -> torch.Tensor:
+        out = custom_kernel.alloc_like(x)
+        launch(4, x, y, out, a, x.numel())
+        return out
+
+    x, y = torch.arange(6.0).to("npu"), torch.ones(6, device="npu")
+    assert op(x, y, 2.0).cpu().tolist() == [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+    assert torch.ops.fakecann.axpy(x, y, 1.0).device.type == "npu"
+    meta = op(torch.empty(2, 3, device="meta"), torch.empty(2, 3, device="meta"), 1.0)
+    assert meta.shape == (2, 3) and meta.device.type == "meta"
+    raises(NotImplementedError, "axpy", op, torch.ones(2), torch.ones(2), 1.0)
+    op.register_autograd(lambda ctx, grad: (grad, grad, None))
+    leaf = x.clone().requires_grad_()
+    op(leaf, y, 1.0).backward(torch.full((6,), 3.0, device="npu"))
+    assert leaf.grad.cpu().tolist() == [3.0] * 6
+
+    @custom_kernel.ascendc_op("fakecann::half", fake="like_first")
+    def wrong(x: torch.Tensor) -> torch.Tensor:
+        return custom_kernel.alloc_like(x, (x.numel() // 2,), torch.int32)
+
+    raises(RuntimeError, "it returned (3,), torch.int32", wrong, x)
+
+    @custom_kernel.ascendc_op("fakecann::none")
+    def unknown(x: torch.Tensor) -> torch.Tensor:
+        return custom_kernel.alloc_like(x)
+
+    raises(RuntimeError, "no fake impl registered for", unknown, torch.empty(2, device="meta"))
+    raises(ValueError, "fake is a function", custom_kernel.ascendc_op, "fakecann::x", fake="same")
+
+
+@program("all")
+def binaries() -> None:
+    """A kernel of a ``.o``, by the newest function that libascendcl exports."""
+    place = Path(os.environ["FAKE_CANN_FOLDER"]) / "kernel.o"
+    place.write_text("many other")
+    ctypes.CDLL(str(KERNELS), mode=ctypes.RTLD_GLOBAL)
+    c = custom_kernel
+    launch = c.BinaryKernel(place, "many", (c.i8, c.boolean, c.u16, c.f32, c.f64, c.i64, Tiling, c.i8, c.tensor))
+    assert launch.entry == os.environ.get("FAKE_CANN_LAUNCH", "aclrtLaunchKernelWithHostArgs")
+    x = torch.ones(2, device="npu")
+    launch(3, -5, True, 65535, 1.5, -2.25, -7, Tiling(1, 2, 3.0, 4, 2**64 - 2), -1, x)
+    got = last_call()
+    assert got.pop("blocks") == "00000003" and got.pop("stream") == f"{torch.npu.current_stream().npu_stream:016x}"
+    size = int(got.pop("size"), 16)
+    assert got == {
+        "a": "fb", "b": "01", "c": "ffff", "d": "3fc00000", "e": "c002000000000000", "f": "fffffffffffffff9",
+        "total": "00000001", "seed": "fffffffffffffffe", "h": "ff", "i": f"{x.data_ptr():016x}",
+    }, got  # fmt: skip
+    assert size == 80
+    raises(AclError, "aclrtBinaryGetFunction(absent)", c.BinaryKernel, place, "absent")
+    raises(FileNotFoundError, "nowhere.o", c.BinaryKernel, "/nowhere.o", "many")
+
+
+# aclnn
+
+
+def scaled_add() -> tuple[Any, Any]:
+    library = LIBRARIES / "libopapi.so"
+    record = ctypes.CDLL(str(library)).last_scaled_add
+    record.restype = ctypes.c_char_p
+    return library, record
+
+
+@program("all")
+def two_phases() -> None:
+    library, record = scaled_add()
+    c = custom_kernel
+    x = torch.arange(12.0).reshape(3, 4).to("npu")
+    y = torch.ones(3, 4, device="npu").to(torch.float16)
+    out = torch.zeros(4, 3, device="npu")
+    op = aclnn.aclnn_op("aclnnScaledAdd", library)
+    rest = ([3, -1, 2**40], [0.5, -2.0], [True, False], [x, y], "fast", c.i64(-(2**62)), c.f32(0.1), c.f64(0.1),
+            c.i8(-3), c.boolean(True), None)  # fmt: skip
+    op(aclnn.formatted(x, "NCHW"), y, aclnn.scalar(2, torch.float16), *rest, out.t())
+    assert torch.allclose(out.t().cpu(), x.cpu() * 0.1 + 2.0)
+    assert record().decode() == (
+        "x=0:0 y=1 dims=1475,3,-1,1099511627776 weights=f107,0x1p-1,-0x1p+1 mask=b001,1,0 more=2:3 mode=fast "
+        "big=-4611686018427387904 single=0x1.99999ap-4 scale=0x1.999999999999ap-4 small=-3 flag=1 none=(nil)"
+    ), record()
+    # The same, declared, on another stream, of views; lists that are empty say what they are of.
+    declared = aclnn.aclnn_op(
+        ("aclnnScaledAddV2", "aclnnScaledAdd"), library,
+        (c.tensor, c.tensor, "scalar", "ints", "floats", "bools", None, "text", c.i64, c.f32, c.f64, c.i8, c.boolean,
+         c.tensor, c.tensor),
+    )  # fmt: skip
+    assert declared.name == "aclnnScaledAdd"
+    side = torch.npu.Stream()
+    side.wait_stream(torch.npu.current_stream())
+    declared(x[1:, ::2], y[1:, ::2], aclnn.scalar(-1, torch.float32), [], [], [], [x], "m", 1, 2, 3, 4, False, None,
+             out[:2, :2], stream=side)  # fmt: skip
+    side.synchronize()
+    assert torch.equal(out[:2, :2].cpu(), x[1:, ::2].cpu() * 3 - 1)
+    for bad, words in (
+        ((x, y, 2), "argument 2: a bare int may be meant as an aclScalar"),
+        ((x.cpu(),), "argument 0: operators of device 'npu' cannot read"),
+        ((x, [1, 2.0]), "may be an aclIntArray, aclFloatArray"),
+    ):
+        raises((TypeError, ValueError), words, op, *bad)
+    raises(TypeError, "an aclScalar has a dtype", declared, x, y, 2, *rest, out)
+    raises(
+        PluginError,
+        "does not export aclnnAbsent with aclnnAbsentGetWorkspaceSize",
+        aclnn.aclnn_op,
+        "aclnnAbsent",
+        library,
+    )
+
+
+@program("all")
+def nothing_of_a_failed_call_is_left() -> None:
+    library, _ = scaled_add()
+    c = custom_kernel
+    x = torch.ones(2, 2, device="npu")
+    op = aclnn.aclnn_op("aclnnScaledAdd", library)
+    args = (x, x, aclnn.scalar(2, torch.float32), [1], [1.0], [True], [x], "m", c.i64(1), c.f32(1), c.f64(1), c.i8(1),
+            c.boolean(True), None, torch.empty_like(x))  # fmt: skip
+    kinds = ("aclTensor", "aclScalar", "aclIntArray", "aclFloatArray", "aclBoolArray", "aclTensorList", "aclOpExecutor")
+    for failing in ("aclnnScaledAddGetWorkspaceSize", "aclnnScaledAdd", "aclrtMalloc"):
+        torch.npu.empty_cache()
+        if failing == "aclrtMalloc":
+            held = [torch.empty(2000, device="npu") for _ in range(200)]  # no idle piece is large enough
+            room = torch.npu.memory_reserved() / torch.npu.mem_get_info()[1]
+            while torch.npu.memory_reserved() / torch.npu.mem_get_info()[1] == room:
+                held.append(torch.empty(1000, device="npu"))
+            while torch.npu.memory_reserved() - torch.npu.memory_allocated() >= 4608:
+                held.append(torch.empty(250, device="npu"))
+            torch.npu.set_per_process_memory_fraction(room / 2)
+            raises(torch.OutOfMemoryError, "Tried to allocate 4.00 KiB", op, *args)
+            torch.npu.set_per_process_memory_fraction(1.0)
+        else:
+            fails(failing, 561000)
+            raises(AclError, f"{failing} returned 561000", op, *args)
+        assert [FAKE.fake_alive(kind.encode()) for kind in kinds] == [0] * len(kinds), failing
+    op(*args)
+    torch.npu.synchronize()
+
+
+# Other environments
+
+
+@program("visible")
+def visible_devices() -> None:
+    assert torch.npu.device_count() == 2  # ASCEND_RT_VISIBLE_DEVICES=1,3,9
+    raises(RuntimeError, "there are 2 devices", torch.empty, 1, device="npu:2")
+    x = torch.ones(1, device="npu:1")
+    raises(AclError, "507015", KernelLauncher(KERNELS, "fails_later"), 1, x)  # ASCEND_LAUNCH_BLOCKING=1
+    before = FAKE.fake_tasks_done()
+    axpy()(1, x, x, x, 1, 1)
+    assert FAKE.fake_tasks_done() > before
+    pid = os.fork()
+    if not pid:
+        try:
+            torch.ones(1, device="npu")
+        except RuntimeError as error:
+            os._exit(0 if "Cannot re-initialize NPU in forked subprocess" in str(error) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+@program("visible")
+def allocator_settings() -> None:
+    """PYTORCH_NPU_ALLOC_CONF=max_split_size_mb:30,garbage_collection_threshold:0.5"""
+    x = torch.empty(60 << 20, dtype=torch.uint8, device="npu")
+    del x
+    small = torch.empty(21 << 20, dtype=torch.uint8, device="npu")
+    assert torch.npu.memory_reserved() >= 82 << 20  # the idle 60 MiB were not split
+    more = torch.empty(64 << 20, dtype=torch.uint8, device="npu")
+    last = torch.empty(22 << 20, dtype=torch.uint8, device="npu")
+    assert torch.npu.memory_reserved() == (22 + 66 + 24) << 20  # they went back: half of the memory is 128 MiB
+    del small, more, last
+
+
+@program("old")
+def older_functions() -> None:
+    """A libascendcl.so without what newer ones have."""
+    assert RUNTIME.driver.acl.first_of("launch") == "aclrtLaunchKernelWithConfig"
+    binaries()
+
+
+def main(group: str) -> None:
+    for function in PROGRAMS[group]:
+        wrong = ""
+        try:
+            function()
+            gc.collect()
+            wrong = noted()
+        except Exception:  # noqa: BLE001 - whatever is wrong is told
+            wrong = traceback.format_exc() + noted()
+        print(json.dumps({"name": function.__name__, "wrong": wrong}), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
