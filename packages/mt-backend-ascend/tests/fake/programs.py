@@ -405,12 +405,55 @@ def tiling_data_outlives_the_launch() -> None:
 
 @program("all")
 def queued_calls_go_first() -> None:
+    """Also calls on another view of what the kernel reads, which asks for nothing of theirs."""
     launch = axpy()
     x, z = torch.ones(8, device="npu"), torch.empty(8, device="npu")
+    half, first = x[4:], x[:4]
     with torch.pipeline():
-        x.fill_(3.0)
-        launch(1, x, x, z, 1, 8)
-    assert z.cpu().tolist() == [6.0] * 8
+        half.fill_(3.0)
+        launch(1, first, first, z, 1, 8)
+    assert z.cpu().tolist() == [2.0] * 4 + [6.0] * 4
+
+
+@program("all")
+def memory_lives_as_long_as_what_was_given() -> None:
+    """Arguments of a kernel on another stream, pinned memory of copies, and a copy's source on another device."""
+    launch, side = axpy(), torch.npu.Stream()
+    x, out = torch.ones(3000, device="npu"), torch.empty(3000, device="npu")
+    side.wait_stream(torch.npu.current_stream())
+    launch(1, x, x, out, 1, 3000, stream=side)
+    del x
+    torch.full((3000,), 9.0, device="npu")  # would take its place
+    torch.npu.synchronize()
+    assert out.cpu().tolist() == [2.0] * 3000
+
+    there = torch.full((50,), 2.0).pin_memory().to("npu", non_blocking=True)
+    torch.empty(1, pin_memory=True)  # frees what nothing refers to
+    back = torch.empty(50, pin_memory=True)
+    back.copy_(there, non_blocking=True)
+    del there, back
+    torch.empty(1, pin_memory=True)
+    torch.npu.synchronize()
+
+    source = torch.full((4000,), 3.0, device="npu:1")
+    brought = source.to("npu:0")
+    del source
+    torch.full((4000,), 9.0, device="npu:1")
+    torch.npu.synchronize(1)
+    assert brought.cpu().tolist() == [3.0] * 4000
+
+
+@program("all")
+def calls_go_to_the_device_of_their_tensors() -> None:
+    """Whatever device the thread has used last."""
+    x, y = torch.ones(4, device="npu:0"), torch.ones(4, device="npu:1")
+    streams = [torch.npu.Stream(i) for i in (0, 1)]
+    for at, tensor in enumerate((x, y, x, y)):
+        axpy()(1, tensor, tensor, tensor, 1, 4)
+        torch.npu.synchronize(at % 2)
+        axpy()(1, tensor, tensor, torch.empty_like(tensor), 1, 4, stream=streams[at % 2])
+        torch.npu.synchronize(at % 2)
+    assert x.cpu().tolist() == y.cpu().tolist() == [4.0] * 4
 
 
 @program("all")
