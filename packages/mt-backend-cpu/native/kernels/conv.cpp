@@ -1,5 +1,5 @@
-// Cross-correlation: products of packed weights and of windows that are packed on the way, or, where a group has few
-// outputs, sums of scaled rows.
+// Cross-correlation: products of packed weights and of windows that are packed on the way; where a group has few outputs,
+// sums of scaled rows; where windows have more elements than places, as in gradients of weights, products along them.
 #include <algorithm>
 #include <cstring>
 
@@ -56,6 +56,18 @@ void pack_weights(const float* w, int64_t outputs, int64_t depth, float* packed)
                 *packed++ = first + i < outputs ? w[(first + i) * depth + k] : 0.f;
 }
 
+MT_INLINE void copy_strided(const float* from, int64_t jump, int64_t n, float* to) {
+    if (n <= 0) return;
+    if (jump == 1) {
+        std::memcpy(to, from, sizeof(float) * static_cast<size_t>(n));
+    } else if (jump == 2) {
+        MT_VECTORIZE
+        for (int64_t o = 0; o < n; ++o) to[o] = from[o * 2];
+    } else {
+        for (int64_t o = 0; o < n; ++o) to[o] = from[o * jump];
+    }
+}
+
 // Places [first, first + n) of the output, of one element of the window: what lies there, or 0 in the padding.
 inline void line_of(const float* x, const Correlation& s, int64_t term, int64_t first, int64_t n, float* line) {
     const Windows& w = s.windows;
@@ -81,13 +93,8 @@ inline void line_of(const float* x, const Correlation& s, int64_t term, int64_t 
             const int64_t begin = std::min(std::max(lowest - k, int64_t{0}), run);
             const int64_t end = std::max(begin, std::min(highest - k, run));
             const float* row = channel + depth * s.strides[1] + height * s.strides[2];
-            const int64_t at = ((k + begin) * step + offset) * inner;
+            copy_strided(row + ((k + begin) * step + offset) * inner, jump, end - begin, to + begin);
             std::fill(to, to + begin, 0.f);
-            if (jump == 1) {
-                if (end > begin) std::memcpy(to + begin, row + at, sizeof(float) * static_cast<size_t>(end - begin));
-            } else {
-                for (int64_t o = begin; o < end; ++o) to[o] = row[at + (o - begin) * jump];
-            }
             std::fill(to + end, to + run, 0.f);
         }
         done += run;
@@ -183,41 +190,129 @@ void correlate_rows(const float* x, const float* weights, float bias, float* res
             }
 }
 
-// The same as sums of products along the kernel, for kernels that are wider than the output.
-void correlate_products(const float* x, const float* weights, float bias, float* result, const Correlation& s) {
+// A tile of sums: ROWS outputs of LINES windows, which are multiplied STRETCH terms at a time. As many outputs as `ROWS_AT_ONCE`
+// share the windows once these are laid out.
+#if defined(__AVX512F__)
+constexpr int ROWS = 4, LINES = 6;
+#elif defined(__AVX2__)
+constexpr int ROWS = 2, LINES = 4;
+#else
+constexpr int ROWS = 2, LINES = 3;
+#endif
+constexpr int64_t STRETCH = 512, ROWS_AT_ONCE = 64;
+
+// Elements [first, first + n) of the window at a place, over all channels.
+inline void window_of(const float* x, const Correlation& s, int64_t place, int64_t first, int64_t n, float* line) {
     const Windows& w = s.windows;
-    const int64_t channels = s.depth / (w.kernel[0] * w.kernel[1] * w.kernel[2]), spread = w.dilation[2];
-    for (int64_t i = 0; i < w.output[0]; ++i)
-        for (int64_t j = 0; j < w.output[1]; ++j)
-            for (int64_t k = 0; k < w.output[2]; ++k) {
-                const int64_t start = k * w.stride[2] - w.padding[2];
-                const int64_t begin = start >= 0 ? 0 : (-start + spread - 1) / spread;
-                const int64_t end = start >= w.input[2] ? 0 : std::min(w.kernel[2], (w.input[2] - 1 - start) / spread + 1);
-                double total = bias;
-                for (int64_t c = 0; c < channels && begin < end; ++c)
-                    for (int64_t a = 0; a < w.kernel[0]; ++a)
-                        for (int64_t b = 0; b < w.kernel[1]; ++b) {
-                            const int64_t depth = i * w.stride[0] + a * w.dilation[0] - w.padding[0];
-                            const int64_t height = j * w.stride[1] + b * w.dilation[1] - w.padding[1];
-                            if (depth < 0 || depth >= w.input[0] || height < 0 || height >= w.input[1]) continue;
-                            const float* row = x + ((c * w.input[0] + depth) * w.input[1] + height) * w.input[2] + start;
-                            const float* factor = weights + ((c * w.kernel[0] + a) * w.kernel[1] + b) * w.kernel[2];
-                            if (spread == 1)
-                                total += sum<float>(end - begin, [=](int64_t d) {
-                                    return row[begin + d] * factor[begin + d];
-                                });
-                            else
-                                total += sum<float>(end - begin, [=](int64_t d) {
-                                    return row[(begin + d) * spread] * factor[begin + d];
-                                });
-                        }
-                *result++ = static_cast<float>(total);
+    const int64_t k = place % w.output[2], j = place / w.output[2] % w.output[1], i = place / w.output[2] / w.output[1];
+    const int64_t spread = w.dilation[2], start = k * w.stride[2] - w.padding[2], jump = spread * s.strides[3];
+    const int64_t lowest = start >= 0 ? 0 : (-start + spread - 1) / spread;
+    const int64_t highest = w.input[2] - 1 - start < 0 ? 0 : (w.input[2] - 1 - start) / spread + 1;
+    int64_t d = first % w.kernel[2], b = first / w.kernel[2] % w.kernel[1];
+    int64_t a = first / w.kernel[2] / w.kernel[1] % w.kernel[0], c = first / w.kernel[2] / w.kernel[1] / w.kernel[0];
+    for (int64_t done = 0; done < n;) {
+        const int64_t run = std::min(n - done, w.kernel[2] - d);
+        const int64_t depth = i * w.stride[0] + a * w.dilation[0] - w.padding[0];
+        const int64_t height = j * w.stride[1] + b * w.dilation[1] - w.padding[1];
+        float* to = line + done;
+        if (depth < 0 || depth >= w.input[0] || height < 0 || height >= w.input[1]) {
+            std::fill(to, to + run, 0.f);
+        } else {
+            const int64_t begin = std::min(std::max(lowest - d, int64_t{0}), run);
+            const int64_t end = std::max(begin, std::min(highest - d, run));
+            const float* row = x + c * s.strides[0] + depth * s.strides[1] + height * s.strides[2];
+            copy_strided(row + (start + (d + begin) * spread) * s.strides[3], jump, end - begin, to + begin);
+            std::fill(to, to + begin, 0.f);
+            std::fill(to + end, to + run, 0.f);
+        }
+        done += run;
+        d = 0;
+        if (++b == w.kernel[1]) {
+            b = 0;
+            if (++a == w.kernel[0]) {
+                a = 0;
+                ++c;
             }
+        }
+    }
+}
+
+// Adds products of `rows` of weights, `pitch` apart, and lines, STRETCH apart, lane by lane.
+template <int HIGH>
+MT_FLAT void add_products(const float* weights, int64_t pitch, const float* lines, int64_t n, Vector* sums) {
+    Vector held[HIGH][LINES];
+#pragma GCC unroll 8
+    for (int r = 0; r < HIGH; ++r)
+#pragma GCC unroll 8
+        for (int l = 0; l < LINES; ++l) held[r][l] = sums[r * LINES + l];
+    int64_t t = 0;
+    for (; t + WIDTH <= n; t += WIDTH) {
+        Vector line[LINES];
+#pragma GCC unroll 8
+        for (int l = 0; l < LINES; ++l) line[l] = load(lines + l * STRETCH + t);
+#pragma GCC unroll 8
+        for (int r = 0; r < HIGH; ++r) {
+            const Vector factor = load(weights + r * pitch + t);
+#pragma GCC unroll 8
+            for (int l = 0; l < LINES; ++l) held[r][l] += factor * line[l];
+        }
+    }
+    if (t < n) {
+        const size_t bytes = sizeof(float) * static_cast<size_t>(n - t);
+        for (int r = 0; r < HIGH; ++r)
+            for (int l = 0; l < LINES; ++l) {
+                Vector factor{}, line{};
+                std::memcpy(&factor, weights + r * pitch + t, bytes);
+                std::memcpy(&line, lines + l * STRETCH + t, bytes);
+                held[r][l] += factor * line;
+            }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < HIGH; ++r)
+#pragma GCC unroll 8
+        for (int l = 0; l < LINES; ++l) sums[r * LINES + l] = held[r][l];
+}
+
+// All outputs of a group at places [first, first + n), n <= LINES, of all samples' places one after another; samples
+// begin `of_sample` apart, and their results `of_result`.
+void correlate_long(const float* x, const float* weights, const float* bias, float* result, const Correlation& s,
+                    int64_t of_sample, int64_t of_result, int64_t first, int64_t n) {
+    const Windows& w = s.windows;
+    const int64_t places = w.output[0] * w.output[1] * w.output[2];
+    alignas(64) float lines[LINES * STRETCH];
+    alignas(64) Vector sums[ROWS_AT_ONCE * LINES];
+    for (int64_t o = 0; o < s.outputs; o += ROWS_AT_ONCE) {
+        const int64_t high = std::min(ROWS_AT_ONCE, s.outputs - o);
+        std::fill(sums, sums + high * LINES, Vector{});
+        for (int64_t start = 0; start < s.depth; start += STRETCH) {
+            const int64_t terms = std::min(STRETCH, s.depth - start);
+            for (int64_t l = 0; l < LINES; ++l) {
+                float* line = lines + l * STRETCH;
+                if (l < n) window_of(x + (first + l) / places * of_sample, s, (first + l) % places, start, terms, line);
+                else std::fill(line, line + terms, 0.f);
+            }
+            const float* from = weights + o * s.depth + start;
+            int64_t r = 0;
+            for (; r + ROWS <= high; r += ROWS)
+                add_products<ROWS>(from + r * s.depth, s.depth, lines, terms, sums + r * LINES);
+            for (; r < high; ++r) add_products<1>(from + r * s.depth, s.depth, lines, terms, sums + r * LINES);
+        }
+        for (int64_t r = 0; r < high; ++r)
+            for (int64_t l = 0; l < n; ++l) {
+                float lanes[WIDTH];
+                std::memcpy(lanes, &sums[r * LINES + l], sizeof(lanes));
+                for (int half = WIDTH / 2; half > 0; half /= 2)
+                    for (int j = 0; j < half; ++j) lanes[j] += lanes[j + half];
+                const int64_t place = (first + l) % places;
+                result[(first + l) / places * of_result + (o + r) * s.output_strides[0] + place * s.output_strides[1]] =
+                    bias == nullptr ? lanes[0] : lanes[0] + bias[o + r];
+            }
+    }
 }
 
 }  // namespace
 
 extern const ConvTable conv;
-const ConvTable conv = {STRIP, packed_size, pack_weights, correlate, correlate_rows, correlate_products};
+const ConvTable conv = {STRIP, LINES, packed_size, pack_weights, correlate, correlate_rows, correlate_long};
 
 }  // namespace

@@ -159,8 +159,8 @@ struct Correlation {
 };
 
 struct ConvTable {
-    // How many places `correlate` takes at most.
-    int64_t strip;
+    // How many places `correlate` takes at most, and `correlate_long`.
+    int64_t strip, lines;
     int64_t (*packed_size)(int64_t outputs, int64_t depth);
     // Weights (outputs, depth) in the order in which `correlate` reads them.
     void (*pack_weights)(const float* w, int64_t outputs, int64_t depth, float* packed);
@@ -169,7 +169,10 @@ struct ConvTable {
                       int64_t first, int64_t n);
     // One output of one sample, all places; x and result are row-major, weights (depth).
     void (*correlate_rows)(const float* x, const float* weights, float bias, float* result, const Correlation& s);
-    void (*correlate_products)(const float* x, const float* weights, float bias, float* result, const Correlation& s);
+    // One group, weights (outputs, depth): places [first, first + n) of all samples' places, one sample after another,
+    // which begin `of_sample` apart and whose results begin `of_result` apart.
+    void (*correlate_long)(const float* x, const float* weights, const float* bias, float* result, const Correlation& s,
+                           int64_t of_sample, int64_t of_result, int64_t first, int64_t n);
 };
 
 struct HalfTable {

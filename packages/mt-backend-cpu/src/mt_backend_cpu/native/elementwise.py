@@ -51,7 +51,15 @@ if library is not None:
         """self (*), other (*), broadcast -> the common shape."""
         return _add_scaled(self, other, _negated(alpha), out=out)
 
-    # Half types, as they are stored
+    # Single precision, numbers too; several steps in one pass
+
+    kernels({"add.Tensor": _add_scaled, "sub.Tensor": subtract_scaled}, accepts=Accepts(dtypes=_SINGLE))
+    kernels(
+        {"add.Tensor": library.add, "sub.Tensor": library.sub}, accepts=Accepts(dtypes=_SINGLE, defaults=("alpha",))
+    )
+    kernels({"mul.Tensor": library.mul, "div.Tensor": library.div}, accepts=Accepts(dtypes=_SINGLE))
+
+    # Half types, as they are stored: entered after single precision, whose kernels take them too, widened
 
     library.use_bfloat16(bfloat16.numpy_dtype)
     kernels(
@@ -66,14 +74,6 @@ if library is not None:
         {"mul.Tensor": library.mul, "div.Tensor": library.div},
         accepts=Accepts(dtypes=HALF_TYPES, also=_first_two), half="native",
     )  # fmt: skip
-
-    # Single precision, numbers too; several steps in one pass
-
-    kernels({"add.Tensor": _add_scaled, "sub.Tensor": subtract_scaled}, accepts=Accepts(dtypes=_SINGLE))
-    kernels(
-        {"add.Tensor": library.add, "sub.Tensor": library.sub}, accepts=Accepts(dtypes=_SINGLE, defaults=("alpha",))
-    )
-    kernels({"mul.Tensor": library.mul, "div.Tensor": library.div}, accepts=Accepts(dtypes=_SINGLE))
 
     def add_into(self: Any, other: Any, alpha: Any) -> None:
         _add_scaled(self, other, alpha, out=self)
