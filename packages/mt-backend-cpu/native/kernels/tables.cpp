@@ -10,6 +10,7 @@ extern const SoftmaxTable activation_softmax;
 extern const NormTable norm;
 extern const ChannelTable norm_channels;
 extern const PoolTable pool;
+extern const UpsampleTable pool_upsample;
 extern const LossTable loss;
 extern const ConvTable conv;
 extern const HalfTable half;
@@ -29,6 +30,7 @@ const Tables tables = {
     &norm,
     &norm_channels,
     &pool,
+    &pool_upsample,
     &loss,
     &conv,
     &half,

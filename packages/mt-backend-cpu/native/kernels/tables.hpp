@@ -149,6 +149,22 @@ struct PoolTable {
     void (*adaptive_mean_backward)(const float* grad, float* result, const Windows& w, int64_t planes);
 };
 
+// A line of `from` elements made one of `to`: element j is the sum over t < taps of weights[t * to + j] times the element
+// at places[t * to + j]. Without weights there is one tap, which counts whole. In uneven maps a negative place is no tap.
+struct LineMap {
+    int64_t from, to, taps;
+    const int32_t* places;
+    const float* weights;
+    bool uneven, from_zero;
+};
+
+struct UpsampleTable {
+    // (rows, from) -> (rows, to).
+    void (*along_rows)(const float* x, float* result, const LineMap& line, int64_t rows);
+    // (from, inner) -> (to, inner).
+    void (*along_columns)(const float* x, float* result, const LineMap& line, int64_t inner);
+};
+
 // Windows over channels, with a result for each of several outputs.
 struct Correlation {
     Windows windows;
@@ -239,6 +255,7 @@ struct Tables {
     const NormTable* norm;
     const ChannelTable* channels;
     const PoolTable* pool;
+    const UpsampleTable* upsample;
     const LossTable* loss;
     const ConvTable* conv;
     const HalfTable* half;

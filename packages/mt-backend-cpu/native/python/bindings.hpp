@@ -21,6 +21,7 @@ extern PyMethodDef indexing_methods[];
 extern PyMethodDef sort_methods[];
 extern PyMethodDef channel_methods[];
 extern PyMethodDef pool_methods[];
+extern PyMethodDef upsample_methods[];
 extern PyMethodDef loss_methods[];
 extern PyMethodDef conv_methods[];
 

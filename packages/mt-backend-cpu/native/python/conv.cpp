@@ -83,9 +83,9 @@ bool correlate_strips(const Division& all, const Correlation& s) {
     return true;
 }
 
-// correlate(x, w, bias, stride, padding, dilation, groups, channels_last, sizes) -> (n, outputs, *sizes)
+// correlate(x, w, bias, stride, padding, dilation, groups, channels_last, sizes=None) -> (n, outputs, *sizes)
 PyObject* correlate(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-    if (names != nullptr || !counted(count, 9, "correlate")) return refused(names, "correlate");
+    if (names != nullptr || (count != 9 && !counted(count, 8, "correlate"))) return refused(names, "correlate");
     PyArrayObject *x = array_of(arguments[0], "correlate", 1), *weights = float_rows(arguments[1], "correlate", 2);
     if (x == nullptr || weights == nullptr) return nullptr;
     const int ndim = PyArray_NDIM(x), spatial = ndim - 2;
@@ -104,7 +104,7 @@ PyObject* correlate(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
     }
     const int64_t groups = PyLong_AsLongLong(arguments[6]);
     const int innermost = PyObject_IsTrue(arguments[7]);
-    const bool sized = arguments[8] != Py_None;
+    const bool sized = count == 9 && arguments[8] != Py_None;
     if (PyErr_Occurred() || !read_sizes(arguments[3], spatial, 1, w.stride, "stride") ||
         !read_sizes(arguments[4], spatial, sized ? -LARGEST : 0, w.padding, "padding") ||
         (sized && !read_sizes(arguments[8], spatial, 0, w.output, "size")) ||
@@ -183,7 +183,7 @@ PyObject* correlate(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
 
 PyMethodDef conv_methods[] = {
     method("correlate", correlate,
-           "correlate(x, w, bias, stride, padding, dilation, groups, channels_last, sizes) -> (n, outputs, *sizes)"),
+           "correlate(x, w, bias, stride, padding, dilation, groups, channels_last, sizes=None) -> (n, outputs, *sizes)"),
     {nullptr, nullptr, 0, nullptr},
 };
 

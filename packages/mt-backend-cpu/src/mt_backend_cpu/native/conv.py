@@ -98,4 +98,4 @@ if library is not None:
             bias = _row_major(bias)
         if transposed:
             return _transposed(input, weight, bias, stride, padding, dilation, output_padding, groups, innermost)
-        return _correlate(input, _row_major(weight), bias, stride, padding, dilation, groups, innermost, None)
+        return _correlate(input, _row_major(weight), bias, stride, padding, dilation, groups, innermost)
