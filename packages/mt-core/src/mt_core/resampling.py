@@ -6,13 +6,16 @@ for float64 elements, because the last bit of a position decides between two nei
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-__all__ = ["LineMap", "averaging_map", "bordered_map", "nearest_map", "rounded_weights", "smooth_map", "smoothing_map"]
+__all__ = [
+    "LineMap", "averaging_map", "bordered_map", "has_plain_scales", "nearest_map", "plain_scales", "rounded_weights",
+    "smooth_map", "smoothing_map", "smoothing_scales",
+]  # fmt: skip
 
 
 #: How many maps of each kind are kept: programs resize to few sizes, over and over.
@@ -50,14 +53,33 @@ def _ratio(n: int, size: int, align_corners: bool, scale: float | None, real: An
 
 @lru_cache(MAPS)
 def nearest_map(n: int, size: int, scale: float | None, exact: bool) -> LineMap | None:
-    """The nearest element, by its left edge or, `exact`, by its centre; None where nothing changes.
-
-    The derivative is its adjoint; PyTorch's forgets the scale of the former where the size doubles.
-    """
+    """The nearest element, by its left edge or, `exact`, by its centre; None where nothing changes."""
     ratio = _ratio(n, size, False, scale, np.float32)
     places = np.floor((np.arange(size, dtype=np.float32) + np.float32(0.5 * exact)) * ratio).astype(np.int64)
     places = np.minimum(places, n - 1)
     return None if size == n and (places == np.arange(n)).all() else LineMap(places[None], None)
+
+
+def plain_scales(sizes: Sequence[int], output_size: Sequence[int], scales: Sequence[Any]) -> tuple[Any, ...]:
+    """The scales of nearest neighbours by their left edge, forgotten where a size stays as it is or doubles.
+
+    PyTorch does so in the derivative, and in images where `has_plain_scales`: the derivative of other scales close to
+    1 and 2 is therefore not the adjoint.
+    """
+    return tuple(None if m in (n, 2 * n) else s for n, m, s in zip(sizes, output_size, scales, strict=True))
+
+
+def smoothing_scales(sizes: Sequence[int], output_size: Sequence[int], scales: Sequence[Any]) -> tuple[Any, ...]:
+    """The scales of `smoothing_map`, forgotten where a size stays as it is: PyTorch leaves that dimension alone.
+
+    Its derivative does not.
+    """
+    return tuple(None if n == m else s for n, m, s in zip(sizes, output_size, scales, strict=True))
+
+
+def has_plain_scales(output_size: Sequence[int], channels: int, channels_last: bool) -> bool:
+    """Whether PyTorch takes images to an output of these sizes by the loop that has `plain_scales`."""
+    return sum(output_size) <= 128 or (channels_last and channels > 3)
 
 
 @lru_cache(MAPS)

@@ -35,8 +35,10 @@ if library is not None:
         input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints,
         groups: int, innermost: bool,
     ) -> Any:  # fmt: skip
-        """As `convolution` with `transposed`: for each remainder of places by the stride, one correlation of the input
-        with those elements of the kernel that meet it there."""
+        """As `convolution` with `transposed`.
+
+        For each remainder of places by the stride, the input is correlated with what of the kernel meets it there.
+        """
         sizes, spatial = input.shape[2:], len(stride)
         total = [
             (n - 1) * s - 2 * p + d * (k - 1) + more + 1
@@ -64,8 +66,10 @@ if library is not None:
         return result
 
     def _phase(remainder: int, kernel: int, stride: int, padding: int, dilation: int, size: int) -> Any:
-        """Elements of the kernel that reach places of a remainder, in reverse, None where there are none; how far they
-        lie apart in the input; how far the first place reaches before it; and how many places there are."""
+        """What of the kernel reaches places of a remainder, in reverse, None where there is nothing.
+
+        And how far apart it lies in the input, how far the first place reaches before it, how many places there are.
+        """
         count = -(-(size - remainder) // stride)
         taps = [k for k in range(kernel) if (remainder + padding - k * dilation) % stride == 0]
         if not taps:

@@ -9,7 +9,15 @@ import numpy as np
 
 from mt_core.dispatch.kernel import Accepts
 from mt_core.dtypes import float32
-from mt_core.resampling import LineMap, nearest_map, smooth_map, smoothing_map
+from mt_core.resampling import (
+    LineMap,
+    has_plain_scales,
+    nearest_map,
+    plain_scales,
+    smooth_map,
+    smoothing_map,
+    smoothing_scales,
+)
 
 from ..registry import kernel
 from . import library
@@ -70,15 +78,23 @@ if library is not None:
         @kernel(name, accepts=_SINGLE)
         def upsample(self: Any, output_size: Ints, *rest: Any) -> Any:
             """self (N, C, *S) -> (N, C, *output_size)."""
-            align_corners = aligned and bool(rest[0])
-            sizes = zip(self.shape[2:], output_size, rest[aligned:], strict=True)
+            align_corners, scales = aligned and bool(rest[0]), rest[aligned:]
+            if kind == "nearest" and self.ndim == 4:
+                channels_last = np.moveaxis(self, 1, -1).flags.c_contiguous
+                if has_plain_scales(output_size, self.shape[1], channels_last):
+                    scales = plain_scales(self.shape[2:], output_size, scales)
+            elif kind.endswith(" aa"):
+                scales = smoothing_scales(self.shape[2:], output_size, scales)
+            sizes = zip(self.shape[2:], output_size, scales, strict=True)
             return _resize(self, tuple(_line(kind, n, size, align_corners, scale) for n, size, scale in sizes), False)
 
         @kernel(f"{name}_backward", accepts=_SINGLE)
         def upsample_backward(grad_output: Any, output_size: Ints, input_size: Ints, *rest: Any) -> Any:
             """grad_output (N, C, *output_size) -> (N, C, *S)."""
-            align_corners = aligned and bool(rest[0])
-            sizes = zip(input_size[2:], output_size, rest[aligned:], strict=True)
+            align_corners, scales = aligned and bool(rest[0]), rest[aligned:]
+            if kind == "nearest":
+                scales = plain_scales(input_size[2:], output_size, scales)
+            sizes = zip(input_size[2:], output_size, scales, strict=True)
             maps = tuple(_adjoint_line(kind, n, size, align_corners, scale) for n, size, scale in sizes)
             return _resize(grad_output, maps, True)
 

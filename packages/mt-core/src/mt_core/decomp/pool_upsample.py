@@ -11,7 +11,16 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
 from ..errors import no_memory
-from ..resampling import LineMap, nearest_map, smooth_map, smoothing_map
+from ..formats import channels_last as channels_last_format
+from ..resampling import (
+    LineMap,
+    has_plain_scales,
+    nearest_map,
+    plain_scales,
+    smooth_map,
+    smoothing_map,
+    smoothing_scales,
+)
 from ._lines import mapped, spread
 
 Ints = tuple[int, ...]
@@ -32,14 +41,23 @@ def _declare(name: str, spatial: int, make: Callable[..., MakeMap], aligned: boo
 
     `make` gives what makes the maps, of ``align_corners`` where the operator has it.
     """
+    by_left_edge = name.startswith("upsample_nearest")
 
     def forward(self: Any, output_size: Ints, *rest: Any) -> Any:
-        maps = _maps(make(*rest[:aligned]), self.dtype, tuple(self.shape[2:]), tuple(output_size), rest[aligned:])
-        return mapped(self, maps)
+        sizes, scales = tuple(self.shape[2:]), rest[aligned:]
+        if by_left_edge and spatial == 2:
+            channels_last = self.is_contiguous(memory_format=channels_last_format)
+            if has_plain_scales(output_size, self.shape[1], channels_last):
+                scales = plain_scales(sizes, output_size, scales)
+        elif name.endswith("_aa"):
+            scales = smoothing_scales(sizes, output_size, scales)
+        return mapped(self, _maps(make(*rest[:aligned]), self.dtype, sizes, tuple(output_size), scales))
 
     def backward(grad_output: Any, output_size: Ints, input_size: Ints, *rest: Any) -> Any:
-        sizes = tuple(input_size[2:])
-        maps = _maps(make(*rest[:aligned]), grad_output.dtype, sizes, tuple(output_size), rest[aligned:])
+        sizes, scales = tuple(input_size[2:]), rest[aligned:]
+        if by_left_edge:
+            scales = plain_scales(sizes, output_size, scales)
+        maps = _maps(make(*rest[:aligned]), grad_output.dtype, sizes, tuple(output_size), scales)
         return spread(grad_output, maps, sizes)
 
     def sized(input: Any, output_size: Any, *rest: Any) -> Any:
