@@ -9,9 +9,11 @@ import pytest
 
 import mt_backend_cpu.kernels
 import mt_backend_cpu.native
+import mt_core.decomp
 
 ROOM = Path(mt_backend_cpu.kernels.__path__[0])
 NATIVE = Path(mt_backend_cpu.native.__path__[0])
+COMPOSITES = Path(mt_core.decomp.__path__[0])
 MODULES = sorted([*ROOM.glob("*.py"), *NATIVE.glob("*.py")])
 
 
@@ -45,9 +47,9 @@ def test_every_kernel_says_its_shapes(path: Path) -> None:
 
 
 def test_native_kernels_stand_beside_those_that_they_stand_in_for() -> None:
-    """A family's native kernels, their C++ and NumPy's are found under one name."""
+    """A family's native kernels, their C++, and NumPy's or the composites are found under one name."""
     written = {path.stem for path in NATIVE.glob("*.py")} - {"__init__"}
-    assert written <= {path.stem for path in ROOM.glob("*.py")}
+    assert written <= {path.stem for path in (*ROOM.glob("*.py"), *COMPOSITES.glob("*.py"))}
     sources = Path(__file__).parents[1] / "native"
     for folder in ("kernels", "python"):
         assert written <= {path.stem for path in (sources / folder).glob("*.cpp")}
