@@ -24,6 +24,7 @@ extern PyMethodDef pool_methods[];
 extern PyMethodDef upsample_methods[];
 extern PyMethodDef loss_methods[];
 extern PyMethodDef conv_methods[];
+extern PyMethodDef executor_methods[];
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 

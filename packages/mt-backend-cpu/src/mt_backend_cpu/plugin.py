@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
@@ -52,6 +53,12 @@ class CpuBackend:
             raise unmakeable(shape, error, dtype.itemsize) from None
         except MemoryError:
             raise NoMemory(math.prod(shape) * dtype.itemsize) from None
+
+    @cached_property
+    def executors(self) -> Any:
+        from .executors import executors  # lazy: the first kernel loads the library, not the first mention of the CPU
+
+        return executors
 
     def device_count(self) -> int:
         return 1

@@ -27,6 +27,9 @@ Callee = Callable[..., Any]
 #: An executor forgets its plans when it has so many: shapes that change with every call must not fill the memory.
 MOST = 512
 
+#: A backend's own executors take so many arguments; operators with more are rare.
+_MOST_ARGUMENTS = 16
+
 #: Kind of argument -> how a call describes it, and what of it may change while the description stays (None: nothing,
 #: the plan keeps it). Numbers whose class decides a dtype are described with it, for 1, 1.0 and True are equal; floats
 #: are handed over as they are given, for -0.0 and 0.0 are equal, too.
@@ -173,7 +176,14 @@ def planned(overload: Overload, prepare: Any, strided: bool) -> Callee:
     """
     kinds = kinds_of(overload, strided)
     describe = _description_with_strides if strided else _description
-    return _maker(_TEMPLATE, kinds)(prepare, {}, describe, _array_of, _keep, *_ends(prepare))
+    run = _maker(_TEMPLATE, kinds)(prepare, {}, describe, _array_of, _keep, *_ends(prepare))
+    backend = prepare.backend
+    executors = getattr(backend, "executors", None)
+    if executors is None or "numbers" in kinds or len(kinds) > _MOST_ARGUMENTS:
+        return run  # type: ignore[no-any-return]
+    return executors.planned(  # type: ignore[no-any-return]
+        run, prepare.plan, prepare.keys, backend.as_array, kinds, leading(kinds), strided
+    )
 
 
 def checked_once(overload: Overload, rule: Callee) -> Callee:

@@ -17,7 +17,7 @@ from ..cell import Cell, cell_of
 from ..dtypes import bool as bool_dtype
 from ..dtypes import dtype, finfo, float32
 from ..keys import STRIDED
-from ..state import nested
+from ..state import nested, tls
 from ..tensor import Tensor
 from ..tensor_types import TENSORS
 from .elementwise import NUMBERS, Callee, Elementwise, is_elsewhere, takes_dtype
@@ -117,12 +117,50 @@ def build(
     if direct.runner is None:
         return operator.general
     if tensors == (0,):
-        return _unary(direct, keys) if len(operands) == 1 else _with_numbers(direct, keys)
+        return _plainest(direct, keys, _unary(direct, keys)) if len(operands) == 1 else _with_numbers(direct, keys)
     if tensors == operands == operator.promoting == (0, 1):
-        return _binary(direct, keys)
+        return _plainest(direct, keys, _binary(direct, keys))
     if tensors == operands == (0, 1, 2) and operator.promoting in ((0, 1, 2), (1, 2)):
-        return _ternary(direct, keys)
+        return _plainest(direct, keys, _ternary(direct, keys))
     return operator.general
+
+
+def _plainest(direct: Direct, keys: int, otherwise: Callee) -> Callee:
+    """The backend's own executor, where it has one, before another."""
+    operator, default = direct.operator, direct.parameters
+    executors = getattr(operator.backend, "executors", None)
+    if executors is None or direct.runner is not tls:
+        return otherwise
+    count = len(operator.operands_at)
+    entries = []
+    for d in dict.fromkeys((*direct.entries, *direct.with_parameters)):
+        # Which of the two is asked first is as in `_unary`, `_binary` and `_ternary`.
+        at_defaults, with_parameters = direct.entries.get(d), direct.with_parameters.get(d)
+        weak: frozenset[type] = frozenset()
+        if at_defaults is not None and (not default or count == 2 and len(default) == 1):
+            (function, result), given, any_parameters = at_defaults, (), False
+            weak = operator.weak.get(d, weak)
+        elif with_parameters is not None:
+            (function, result), given, any_parameters = with_parameters, default, direct.guarded is None
+        elif at_defaults is not None and count == 1:
+            (function, result), given, any_parameters = at_defaults, (), False
+        else:
+            continue
+        if count == 3:
+            weak = operator.weak.get(d, weak) if direct.guarded is None else frozenset()
+        entries.append(
+            (d, function, given, result, result.numpy_dtype, any_parameters, int in weak, float in weak)
+        )
+    if not entries or len(default) > _MOST_PARAMETERS:
+        return otherwise
+    condition = bool_dtype if count == 3 and operator.promoting == (1, 2) else None
+    return executors.elementwise(  # type: ignore[no-any-return]
+        otherwise, _finisher(operator.backend, keys), keys, count, default, condition, count > 1, entries
+    )
+
+
+#: A backend's own executors take so many parameters.
+_MOST_PARAMETERS = 13
 
 
 def _finisher(backend: Any, keys: int) -> Callable[[Any, dtype], Tensor]:

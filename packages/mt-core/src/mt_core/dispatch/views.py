@@ -153,7 +153,11 @@ def _fast_view(general: Callee, kernel: Kernel, backend: Any, keys: int, argumen
         array = function(self._array, *args)
         return general(self, *args) if array is None else finish(self, array)
 
-    return run_one if arguments == 2 else run_two if arguments == 3 else run
+    plain = run_one if arguments == 2 else run_two if arguments == 3 else run
+    executors = getattr(backend, "executors", None)
+    if executors is None or keys & INFERENCE:
+        return plain
+    return executors.view(plain, function, keys, keys | STRIDED)  # type: ignore[no-any-return]
 
 
 def _finisher(kernel: Kernel, backend: Any, keys: int) -> Callable[[Tensor, Any], Tensor]:

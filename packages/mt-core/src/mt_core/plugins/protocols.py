@@ -109,6 +109,8 @@ class Backend(Protocol):
         seen so to be the only ones on theirs are added to in place, and become ``.grad`` without a copy. Default: none
         are.
 
+    executors : `mt_core.plugins.executors.Executors` or None
+        Faster executors for the plainest form of calls. Default: none.
     fuse : (calls, inputs) -> function or None
         For chains of elementwise calls in a ``torch.pipeline()``: `calls` is a tuple of
         `mt_core.plugins.fusion.FusedCall`, `inputs` one of `FusedInput`. The function is given the arrays of the

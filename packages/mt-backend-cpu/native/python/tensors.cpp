@@ -1,0 +1,132 @@
+#include "python/tensors.hpp"
+
+#include <structmember.h>
+
+#include <cstring>
+
+namespace mt {
+
+Core core;
+
+PyObject* new_tensor(PyObject* array, PyObject* dtype, PyObject* keys) {
+    static PyObject* nothing = PyTuple_New(0);
+    PyObject* made = nothing == nullptr ? nullptr : PyBaseObject_Type.tp_new(core.tensor, nothing, nullptr);
+    if (made == nullptr) {
+        Py_DECREF(array);
+        return nullptr;
+    }
+    slot(made, core.array) = array;
+    slot(made, core.dtype) = Py_NewRef(dtype);
+    slot(made, core.keys) = Py_NewRef(keys);
+    slot(made, core.autograd) = Py_NewRef(Py_None);
+    slot(made, core.cell) = Py_NewRef(Py_None);
+    slot(made, core.base) = Py_NewRef(Py_None);
+    return made;
+}
+
+namespace {
+
+// The thread's private context, in which warnings are off: `tls.run_kernel` is its `run`. Kept for the last thread that
+// asked, whose number no later thread has.
+struct {
+    uint64_t thread = 0;
+    PyObject* context = nullptr;
+} last;
+
+PyObject* quiet_context() {
+    const uint64_t thread = PyThreadState_GetID(PyThreadState_Get());
+    if (last.context != nullptr && last.thread == thread) return last.context;
+    Reference run(PyObject_GetAttrString(core.thread_state, "run_kernel"));
+    if (!run) return nullptr;
+    Reference context(PyObject_GetAttrString(run.get(), "__self__"));
+    if (!context) return nullptr;
+    if (!PyContext_CheckExact(context.get())) {
+        PyErr_SetString(PyExc_TypeError, "kernels do not run in a context of the thread");
+        return nullptr;
+    }
+    PyObject* before = last.context;
+    last.thread = thread;
+    last.context = context.release();
+    Py_XDECREF(before);
+    return last.context;
+}
+
+}  // namespace
+
+PyObject* run_kernel(PyObject* function, PyObject* const* arguments, size_t count) {
+    if (PyCFunction_CheckExact(function) && PyCFunction_GET_SELF(function) == core.module)
+        return PyObject_Vectorcall(function, arguments, count, nullptr);
+    PyObject* found = quiet_context();
+    if (found == nullptr) return nullptr;
+    Reference context(Py_NewRef(found));
+    if (PyContext_Enter(context.get()) < 0) {
+        // A kernel of this thread runs already: it called an operator, and warnings are off.
+        if (!PyErr_ExceptionMatches(PyExc_RuntimeError)) return nullptr;
+        PyErr_Clear();
+        return PyObject_Vectorcall(function, arguments, count, nullptr);
+    }
+    PyObject* result = PyObject_Vectorcall(function, arguments, count, nullptr);
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    if (result == nullptr) PyErr_Fetch(&type, &value, &traceback);
+    if (PyContext_Exit(context.get()) < 0) {
+        Py_XDECREF(result);
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return nullptr;
+    }
+    if (result == nullptr) PyErr_Restore(type, value, traceback);
+    return result;
+}
+
+PyObject* handed_over(Executor* executor, PyObject* const* arguments, size_t flags, PyObject* names) {
+    return PyObject_Vectorcall(executor->otherwise, arguments, flags, names);
+}
+
+namespace {
+
+// The offset of a slot that a class has.
+bool find_slot(PyObject* cls, const char* name, Py_ssize_t* offset) {
+    Reference found(PyObject_GetAttrString(cls, name));
+    if (!found) return false;
+    if (!Py_IS_TYPE(found.get(), &PyMemberDescr_Type)) {
+        PyErr_Format(PyExc_TypeError, "%R has no slot %s", cls, name);
+        return false;
+    }
+    *offset = reinterpret_cast<PyMemberDescrObject*>(found.get())->d_member->offset;
+    return true;
+}
+
+// use_core(Tensor, Cell, dtype, tls, nested)
+PyObject* use_core(PyObject* module, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+    if (names != nullptr) return refused(names, "use_core");
+    if (!counted(count, 5, "use_core")) return nullptr;
+    Core found;
+    if (!PyType_Check(arguments[0]) || !PyType_Check(arguments[1]) || !PyType_Check(arguments[2])) {
+        PyErr_SetString(PyExc_TypeError, "use_core takes the classes of tensors, cells and dtypes first");
+        return nullptr;
+    }
+    if (!find_slot(arguments[0], "_array", &found.array) || !find_slot(arguments[0], "_dtype", &found.dtype) ||
+        !find_slot(arguments[0], "_keys", &found.keys) || !find_slot(arguments[0], "_autograd", &found.autograd) ||
+        !find_slot(arguments[0], "_cell", &found.cell) || !find_slot(arguments[0], "_base", &found.base) ||
+        !find_slot(arguments[1], "members", &found.members) || !find_slot(arguments[1], "sweep_at", &found.sweep_at))
+        return nullptr;
+    // These live as long as the process, as the module does.
+    found.tensor = reinterpret_cast<PyTypeObject*>(Py_NewRef(arguments[0]));
+    found.cell_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(arguments[1]));
+    found.dtype_type = Py_NewRef(arguments[2]);
+    found.thread_state = Py_NewRef(arguments[3]);
+    found.nested = Py_NewRef(arguments[4]);
+    found.module = Py_NewRef(module);
+    core = found;
+    Py_RETURN_NONE;
+}
+
+}  // namespace
+
+PyMethodDef executor_methods[] = {
+    method("use_core", use_core, "use_core(Tensor, Cell, dtype, tls, nested): what executors work on"),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace mt

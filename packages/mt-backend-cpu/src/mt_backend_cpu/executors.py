@@ -1,0 +1,30 @@
+"""The native library's executors of the plainest calls (`mt_core.plugins.executors.Executors`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core.cell import Cell
+from mt_core.dtypes import dtype
+from mt_core.state import nested, tls
+from mt_core.tensor import Tensor
+
+from .native import library
+
+__all__ = ["executors"]
+
+
+class NativeExecutors:
+    """Objects of the library that are called without a frame of Python's."""
+
+    def __init__(self, library: Any) -> None:
+        library.use_core(Tensor, Cell, dtype, tls, nested)
+        self.elementwise = library.Elementwise
+        self.planned = library.Planned
+        self.view = library.View
+
+
+#: None where there is no library, or where NumPy's warnings are not kept in a context of the thread (NumPy 1).
+executors = (
+    NativeExecutors(library) if library is not None and hasattr(getattr(tls.run_kernel, "__self__", None), "run") else None
+)

@@ -1,0 +1,74 @@
+"""Executors that a backend may put before those of `mt_core.dispatch`, for the plainest form of a call.
+
+Each takes the schema's arguments positionally, as they do, and hands what it does not recognize to the executor that it
+stands before, `otherwise`: what is computed, refused and returned is the same with it and without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+__all__ = ["Executors"]
+
+Callee = Callable[..., Any]
+
+
+class Executors(Protocol):
+    """What makes them."""
+
+    def elementwise(
+        self, otherwise: Callee, finish: Callee, keys: int, operands: int, defaults: tuple[Any, ...], first: Any,
+        numbers: bool, entries: list[tuple[Any, ...]],
+    ) -> Callee:  # fmt: skip
+        """Operands of one dtype and shape, row-major, and parameters after them.
+
+        Parameters
+        ----------
+        finish
+            (what the kernel returned, dtype) -> tensor, for what is no array of the result's dtype.
+        keys
+            Of the result.
+        operands
+            How many tensors come first.
+        defaults
+            Of the parameters.
+        first
+            The dtype of the first operand where it is a condition, else None.
+        numbers
+            Whether a number may stand in the place of the last operand.
+        entries
+            For each dtype that is computed in: (dtype, function, what the function gets beside the operands where
+            parameters are at their defaults, dtype of the result, NumPy's dtype of it, whether other parameters go to
+            the function as they are, whether small integers take the dtype, whether floats do).
+        """
+        ...
+
+    def planned(
+        self, otherwise: Callee, plan: Callee, keys: int, as_array: Callee, kinds: tuple[str, ...], lead: int,
+        strided: bool,
+    ) -> Callee:  # fmt: skip
+        """Calls that are planned once per description.
+
+        Parameters
+        ----------
+        plan
+            (tuple of arguments) -> `mt_core.dispatch.executors.Call`.
+        kinds
+            Of the arguments, as `mt_core.dispatch.call_plans` names them.
+        lead
+            How many arguments there are up to the last that changes from call to call.
+        strided
+            Whether strides belong to the description.
+        """
+        ...
+
+    def view(self, otherwise: Callee, function: Callee, keys: int, strided: int) -> Callee:
+        """Views that `function` makes of an array; where it returns None, `otherwise` decides.
+
+        Parameters
+        ----------
+        keys, strided
+            Of row-major views, and of others.
+        """
+        ...
