@@ -13,9 +13,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from mt_core.autograd_state import AutogradState
+from mt_core.dispatch.lookup import backend_for
 from mt_core.dispatch.registry import Overload
 from mt_core.dtypes import scalar_type_name
-from mt_core.keys import AUTOGRAD, HOLLOW, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, SPARSE, STRIDED
+from mt_core.keys import AUTOGRAD, CPU, HOLLOW, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, SPARSE, STRIDED
 from mt_core.schema import Argument, Schema
 from mt_core.state import effective_keys
 from mt_core.tensor_types import tensors_in
@@ -105,8 +106,29 @@ def recorder(cls: type[OperatorNode], overload: Overload, below: Callee, call_ke
     watched
         Whether packing hooks or anomaly mode may be on in this thread, or an inference tensor be among the arguments.
     """
-    make = _compiled(pattern_of(cls.plan, overload, call_keys, watched))
-    return make(cls, below)
+    pattern = pattern_of(cls.plan, overload, call_keys, watched)
+    record = _compiled(pattern)(cls, below)
+    executors = getattr(backend_for(CPU), "executors", None) if call_keys & CPU else None
+    if executors is None or not _is_plain(pattern):
+        return record
+    return executors.recorder(  # type: ignore[no-any-return]
+        record, cls, below, _TOOLS_OF_REALS if pattern.real_only else _TOOLS, pattern.kinds, pattern.inputs,
+        pattern.saved, pattern.values, pattern.specs, pattern.outputs, pattern.single, pattern.is_view,
+    )  # fmt: skip
+
+
+def _is_plain(pattern: Pattern) -> bool:
+    """Whether a backend's own recorder takes a pattern: single results or tuples, and nobody who watches."""
+    return (
+        not (pattern.watched or pattern.handled or pattern.hands_on_creation)
+        and bool(pattern.outputs)
+        and len(pattern.kinds) <= _MOST_ARGUMENTS
+        and not any(not is_result and pattern.kinds[position] == "list" for is_result, position, _ in pattern.saved)
+    )
+
+
+#: A backend's own recorder takes so many arguments.
+_MOST_ARGUMENTS = 16
 
 
 def pattern_of(plan: Plan, overload: Overload, call_keys: int, watched: bool) -> Pattern:
@@ -174,6 +196,16 @@ def _ended(cls: type[OperatorNode], result: Any, args: tuple[Any, ...]) -> Any:
         raise RuntimeError(f"Autograd not support dtype: {scalar_type_name(result._dtype)}")
     return result
 
+
+def _tools(recorded: frozenset[Any]) -> tuple[Any, ...]:
+    """What a backend's own recorder works with; `recorded` are the dtypes that a single result may have."""
+    return (
+        recorded, DIFFERENTIABLE, SavedOutput, LEAF, next_sequence_nr, edge_of, keep_spec, _ended, AutogradState(),
+        tuple(name for name in AutogradState.__slots__ if name not in ("tangents", "__weakref__")), AUTOGRAD, STRIDED,
+    )  # fmt: skip
+
+
+_TOOLS, _TOOLS_OF_REALS = _tools(DIFFERENTIABLE), _tools(REAL)
 
 #: What the lines of a closure call.
 _NAMES: dict[str, Any] = {

@@ -213,12 +213,8 @@ struct ViewOf {
 
 // What `link_view` of the core does for a tensor that is no inference tensor.
 bool link(PyObject* made, PyObject* base) {
-    PyObject* cell = slot(base, core.cell);
-    if (cell == Py_None) {
-        cell = PyObject_CallOneArg(reinterpret_cast<PyObject*>(core.cell_type), base);
-        if (cell == nullptr) return false;
-        Py_SETREF(slot(base, core.cell), cell);
-    }
+    PyObject* cell = cell_of(base);
+    if (cell == nullptr) return false;
     Py_SETREF(slot(made, core.cell), Py_NewRef(cell));
     PyObject* of = slot(base, core.base);
     Py_SETREF(slot(made, core.base), Py_NewRef(of == Py_None ? base : of));
@@ -321,7 +317,7 @@ bool add_executors(PyObject* module) {
     return add<Elementwise, elementwise_new, elementwise_traverse, elementwise_clear>(
                module, "mt_backend_cpu._native.Elementwise", "Elementwise") &&
            add<ViewOf, view_new, view_traverse, view_clear>(module, "mt_backend_cpu._native.View", "View") &&
-           add_planned(module);
+           add_planned(module) && add_recorder(module);
 }
 
 }  // namespace mt

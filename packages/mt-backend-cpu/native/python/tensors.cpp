@@ -8,9 +8,30 @@ namespace mt {
 
 Core core;
 
-PyObject* new_tensor(PyObject* array, PyObject* dtype, PyObject* keys) {
+PyObject* bare(PyTypeObject* cls) {
     static PyObject* nothing = PyTuple_New(0);
-    PyObject* made = nothing == nullptr ? nullptr : PyBaseObject_Type.tp_new(core.tensor, nothing, nullptr);
+    return nothing == nullptr ? nullptr : PyBaseObject_Type.tp_new(cls, nothing, nullptr);
+}
+
+PyObject* cell_of(PyObject* tensor) {
+    PyObject*& held = slot(tensor, core.cell);
+    if (held != nullptr && held != Py_None) return held;
+    Reference members(PyList_New(1));
+    if (!members) return nullptr;
+    PyObject* reference = PyWeakref_NewRef(tensor, nullptr);
+    if (reference == nullptr) return nullptr;
+    PyList_SET_ITEM(members.get(), 0, reference);
+    PyObject* cell = bare(core.cell_type);
+    if (cell == nullptr) return nullptr;
+    for (const Py_ssize_t value : {core.version, core.block, core.is_exported, core.sweep_at})
+        slot(cell, value) = Py_NewRef(slot(core.new_cell, value));
+    slot(cell, core.members) = members.release();
+    Py_XSETREF(held, cell);
+    return held;
+}
+
+PyObject* new_tensor(PyObject* array, PyObject* dtype, PyObject* keys) {
+    PyObject* made = bare(core.tensor);
     if (made == nullptr) {
         Py_DECREF(array);
         return nullptr;
@@ -83,9 +104,6 @@ PyObject* handed_over(Executor* executor, PyObject* const* arguments, size_t fla
     return PyObject_Vectorcall(executor->otherwise, arguments, flags, names);
 }
 
-namespace {
-
-// The offset of a slot that a class has.
 bool find_slot(PyObject* cls, const char* name, Py_ssize_t* offset) {
     Reference found(PyObject_GetAttrString(cls, name));
     if (!found) return false;
@@ -96,6 +114,8 @@ bool find_slot(PyObject* cls, const char* name, Py_ssize_t* offset) {
     *offset = reinterpret_cast<PyMemberDescrObject*>(found.get())->d_member->offset;
     return true;
 }
+
+namespace {
 
 // use_core(Tensor, Cell, dtype, tls, nested)
 PyObject* use_core(PyObject* module, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
@@ -109,8 +129,17 @@ PyObject* use_core(PyObject* module, PyObject* const* arguments, Py_ssize_t coun
     if (!find_slot(arguments[0], "_array", &found.array) || !find_slot(arguments[0], "_dtype", &found.dtype) ||
         !find_slot(arguments[0], "_keys", &found.keys) || !find_slot(arguments[0], "_autograd", &found.autograd) ||
         !find_slot(arguments[0], "_cell", &found.cell) || !find_slot(arguments[0], "_base", &found.base) ||
-        !find_slot(arguments[1], "members", &found.members) || !find_slot(arguments[1], "sweep_at", &found.sweep_at))
+        !find_slot(arguments[1], "members", &found.members) || !find_slot(arguments[1], "sweep_at", &found.sweep_at) ||
+        !find_slot(arguments[1], "version", &found.version) || !find_slot(arguments[1], "block", &found.block) ||
+        !find_slot(arguments[1], "is_exported", &found.is_exported))
         return nullptr;
+    found.new_cell = PyObject_CallOneArg(arguments[1], arguments[0]);
+    if (found.new_cell == nullptr) return nullptr;
+    for (const Py_ssize_t value : {found.version, found.block, found.is_exported, found.sweep_at})
+        if (slot(found.new_cell, value) == nullptr) {
+            PyErr_SetString(PyExc_TypeError, "cells begin without a value that the library sets");
+            return nullptr;
+        }
     // These live as long as the process, as the module does.
     found.tensor = reinterpret_cast<PyTypeObject*>(Py_NewRef(arguments[0]));
     found.cell_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(arguments[1]));

@@ -10,7 +10,8 @@ struct Core {
     PyTypeObject* tensor = nullptr;
     Py_ssize_t array = 0, dtype = 0, keys = 0, autograd = 0, cell = 0, base = 0;
     PyTypeObject* cell_type = nullptr;
-    Py_ssize_t members = 0, sweep_at = 0;
+    Py_ssize_t members = 0, sweep_at = 0, version = 0, block = 0, is_exported = 0;
+    PyObject* new_cell = nullptr;  // a cell as the class makes it, whose values but for the members others begin with
     PyObject* dtype_type = nullptr;
     PyObject* thread_state = nullptr;  // `mt_core.state.tls`
     PyObject* nested = nullptr;        // `mt_core.state.nested`
@@ -44,6 +45,15 @@ PyObject* new_tensor(PyObject* array, PyObject* dtype, PyObject* keys);
 // Calls a kernel with NumPy's floating-point warnings off. Functions of this module raise none, and are called at once.
 PyObject* run_kernel(PyObject* function, PyObject* const* arguments, size_t count);
 
+// The tensor's cell, borrowed, made if it has none yet; null with an error.
+PyObject* cell_of(PyObject* tensor);
+
+// The offset of a slot that a class has; false with an error where it has none.
+bool find_slot(PyObject* cls, const char* name, Py_ssize_t* offset);
+
+// A new object of a class whose constructor does nothing.
+PyObject* bare(PyTypeObject* cls);
+
 // A callable object of the module that tries the plainest form of a call and hands all others to `otherwise`.
 struct Executor {
     PyObject_HEAD
@@ -56,5 +66,6 @@ PyObject* handed_over(Executor* executor, PyObject* const* arguments, size_t fla
 // Adds the classes of executors to the module.
 bool add_executors(PyObject* module);
 bool add_planned(PyObject* module);
+bool add_recorder(PyObject* module);
 
 }  // namespace mt

@@ -22,6 +22,7 @@ class NativeExecutors:
         self.elementwise = library.Elementwise
         self.planned = library.Planned
         self.view = library.View
+        self.recorder = library.Recorder
 
 
 #: None where there is no library, or where NumPy's warnings are not kept in a context of the thread (NumPy 1).

@@ -72,3 +72,17 @@ class Executors(Protocol):
             Of row-major views, and of others.
         """
         ...
+
+    def recorder(
+        self, otherwise: Callee, cls: type, below: Callee, tools: tuple[Any, ...], kinds: tuple[str, ...],
+        inputs: tuple[int, ...], saved: tuple[Any, ...], values: tuple[int, ...], specs: tuple[Any, ...],
+        outputs: tuple[bool, ...], single: bool, is_view: bool,
+    ) -> Callee:  # fmt: skip
+        """What runs an operator below autograd and enters its node; `mt_autograd.recorders` tells of the arguments.
+
+        Parameters
+        ----------
+        tools
+            What of mt_autograd it works with.
+        """
+        ...
