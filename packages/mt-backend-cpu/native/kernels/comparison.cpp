@@ -1,4 +1,4 @@
-// Limits. Of two equal zeros the element's own sign remains; NaN is the result where the element or a limit is.
+// Limits, and choices by a condition. Of two equal zeros the element's own sign remains; NaN is the result where the element or a limit is.
 #include "kernels/math.hpp"
 #include "kernels/tables.hpp"
 
@@ -24,9 +24,33 @@ void clamp(const float* const* x, const float* numbers, float* result, int64_t n
     map(x[0], result, n, [low, high](float v) { return at_most(at_least(v, low), high); });
 }
 
+template <class T>
+MT_FLAT void chosen(const uint8_t* condition, const T* a, int64_t a_step, const T* b, int64_t b_step, T* result,
+                    int64_t n) {
+    if (a_step && b_step) {
+        MT_VECTORIZE
+        for (int64_t i = 0; i < n; ++i) result[i] = condition[i] ? a[i] : b[i];
+    } else if (a_step) {
+        const T other = *b;
+        MT_VECTORIZE
+        for (int64_t i = 0; i < n; ++i) result[i] = condition[i] ? a[i] : other;
+    } else {
+        const T one = *a;
+        MT_VECTORIZE
+        for (int64_t i = 0; i < n; ++i) result[i] = condition[i] ? one : b[i * b_step];
+    }
+}
+
+template <class T>
+void select(const uint8_t* condition, const void* a, int64_t a_step, const void* b, int64_t b_step, void* result,
+            int64_t n) {
+    chosen(condition, static_cast<const T*>(a), a_step, static_cast<const T*>(b), b_step, static_cast<T*>(result), n);
+}
+
 }  // namespace
 
 extern const ComparisonTable comparison;
-const ComparisonTable comparison = {clamp_min, clamp_max, clamp};
+const ComparisonTable comparison = {
+    clamp_min, clamp_max, clamp, {select<uint8_t>, select<uint16_t>, select<uint32_t>, select<uint64_t>}};
 
 }  // namespace

@@ -19,6 +19,7 @@ extern const RandomTable random;
 extern const ActivationBackwardTable activation_backward;
 extern const ComparisonTable comparison;
 extern const ScanTable reduction_scan;
+extern const ReductionTable reduction;
 extern const LinalgTable linalg;
 extern const SortTable sort;
 extern const IndexingTable indexing;
@@ -39,6 +40,7 @@ const Tables tables = {
     &activation_backward,
     &comparison,
     &reduction_scan,
+    &reduction,
     &linalg,
     &sort,
     &indexing,

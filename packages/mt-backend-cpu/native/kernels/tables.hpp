@@ -26,6 +26,9 @@ struct ElementwiseTable {
 struct ComparisonTable {
     // x limited from below, from above, from both sides.
     MapMany clamp_min, clamp_max, clamp;
+    // condition[i] ? a[i * a_step] : b[i * b_step], of elements of 1, 2, 4 and 8 bytes; steps are 0 or 1.
+    void (*select[4])(const uint8_t* condition, const void* a, int64_t a_step, const void* b, int64_t b_step,
+                      void* result, int64_t n);
 };
 
 struct ActivationBackwardTable {
@@ -203,6 +206,16 @@ struct ScanTable {
     void (*cumsum)(const float* x, float* result, int64_t outer, int64_t length, int64_t inner);
 };
 
+// outer x length x inner, contiguous, reduced along length > 0 to outer x inner.
+using Reduce = void (*)(const float* x, float* result, int64_t outer, int64_t length, int64_t inner);
+
+struct ReductionTable {
+    // Sums divided by a number.
+    void (*sum)(const float* x, float* result, int64_t outer, int64_t length, int64_t inner, float divisor);
+    Reduce amax, amin;
+    float (*sum_all)(const float* x, int64_t n);
+};
+
 struct LinalgTable {
     float (*sum_of_squares)(const float* x, int64_t n);
 };
@@ -264,6 +277,7 @@ struct Tables {
     const ActivationBackwardTable* activation_backward;
     const ComparisonTable* comparison;
     const ScanTable* scan;
+    const ReductionTable* reduction;
     const LinalgTable* linalg;
     const SortTable* sort;
     const IndexingTable* indexing;

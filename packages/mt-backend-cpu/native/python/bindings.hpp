@@ -15,6 +15,8 @@ extern PyMethodDef random_methods[];
 extern PyMethodDef activation_backward_methods[];
 extern PyMethodDef comparison_methods[];
 extern PyMethodDef reduction_scan_methods[];
+extern PyMethodDef reduction_methods[];
+extern PyMethodDef join_methods[];
 extern PyMethodDef linalg_methods[];
 extern PyMethodDef view_methods[];
 extern PyMethodDef indexing_methods[];

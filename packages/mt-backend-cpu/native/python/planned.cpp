@@ -130,16 +130,20 @@ struct Plan {
     PyObject* finish = nullptr;
     PyObject* stored = nullptr;     // null where results are finished
     PyObject* dtype = nullptr;
-    PyObject* otherwise = nullptr;  // null where there is a kernel
+    PyObject* several = nullptr;      // tuple of pairs (stored, dtype) and None, null for a single result
+    PyObject* handed_over = nullptr;  // list of tensors -> what the operator returns
+    PyObject* otherwise = nullptr;    // null where there is a kernel
     bool runs_here = false;         // whether the thread's own context is what the kernel runs in
 
     void drop() {
         if (--uses) return;
-        for (PyObject* object : {held, function, between, rest, finish, stored, dtype, otherwise}) Py_XDECREF(object);
+        for (PyObject* object :
+             {held, function, between, rest, finish, stored, dtype, several, handed_over, otherwise})
+            Py_XDECREF(object);
         delete this;
     }
     int visit(visitproc visit, void* arg) const {
-        for (PyObject* object : {held, function, between, rest, finish, otherwise}) Py_VISIT(object);
+        for (PyObject* object : {held, function, between, rest, finish, handed_over, otherwise}) Py_VISIT(object);
         return 0;
     }
 };
@@ -208,11 +212,13 @@ Plan* make_plan(Planned* self, PyObject* const* arguments, const Description& d,
         read_all = read(call.get(), "function", &plan->function) && read(call.get(), "between", &plan->between) &&
                    read(call.get(), "rest", &plan->rest) && read(call.get(), "finish", &plan->finish) &&
                    read(call.get(), "stored", &plan->stored) && read(call.get(), "dtype", &plan->dtype) &&
+                   read(call.get(), "several", &plan->several) && read(call.get(), "handed_over", &plan->handed_over) &&
                    read(call.get(), "runner", &runner);
         plan->runs_here = runner == core.thread_state;
         Py_XDECREF(runner);
         if (read_all && (plan->function == nullptr || !is_tuple(plan->between) || !is_tuple(plan->rest) ||
                          (plan->stored != nullptr && plan->dtype == nullptr) ||
+                         (plan->several != nullptr && (!is_tuple(plan->several) || plan->handed_over == nullptr)) ||
                          (plan->stored == nullptr && plan->finish == nullptr))) {
             PyErr_SetString(PyExc_TypeError, "a plan that is not what the core makes");
             read_all = false;
@@ -262,6 +268,36 @@ PyObject* tell_no_memory(PyObject* function) {
         Py_XDECREF(traceback);
     }
     return nullptr;
+}
+
+// A tensor on an array that is row-major and of the dtype that is expected; null without an error for others.
+PyObject* finished(PyObject* value, PyObject* stored, PyObject* dtype, PyObject* keys) {
+    if (!PyArray_CheckExact(value)) return nullptr;
+    PyArrayObject* array = reinterpret_cast<PyArrayObject*>(value);
+    if (reinterpret_cast<PyObject*>(PyArray_DESCR(array)) != stored || !PyArray_IS_C_CONTIGUOUS(array)) return nullptr;
+    return new_tensor(Py_NewRef(value), dtype, keys);
+}
+
+// Several results; null without an error where one of them is to be finished by the core.
+PyObject* several_finished(const Plan* plan, PyObject* values, PyObject* keys) {
+    if (!PyTuple_CheckExact(values) && !PyList_CheckExact(values)) return nullptr;
+    const Py_ssize_t count = PyTuple_GET_SIZE(plan->several);
+    if (Py_SIZE(values) != count) return nullptr;
+    Reference made(PyList_New(count));
+    if (!made) return nullptr;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* expected = PyTuple_GET_ITEM(plan->several, i);
+        PyObject* tensor = Py_None;
+        if (expected == Py_None)
+            Py_INCREF(tensor);
+        else
+            tensor = finished(PySequence_Fast_ITEMS(values)[i], PyTuple_GET_ITEM(expected, 0),
+                              PyTuple_GET_ITEM(expected, 1), keys);
+        if (tensor == nullptr) return nullptr;
+        PyList_SET_ITEM(made.get(), i, tensor);
+    }
+    if (plan->handed_over == reinterpret_cast<PyObject*>(&PyTuple_Type)) return PyList_AsTuple(made.get());
+    return PyObject_CallOneArg(plan->handed_over, made.get());
 }
 
 PyObject* planned_call(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* names) {
@@ -326,19 +362,19 @@ PyObject* planned_call(PyObject* object, PyObject* const* arguments, size_t flag
     if (value == nullptr) return tell_no_memory(plan->function);
     if (plan->stored == nullptr) {
         Reference unfinished(value);
+        if (plan->several != nullptr) {
+            PyObject* made = several_finished(plan, value, self->keys);
+            if (made != nullptr || PyErr_Occurred()) return made;
+        }
         return PyObject_CallOneArg(plan->finish, value);
     }
     if (!PyArray_CheckExact(value)) {
         Reference raw(value);
         if ((value = PyObject_CallOneArg(self->as_array, raw.get())) == nullptr) return nullptr;
     }
-    if (PyArray_CheckExact(value)) {
-        PyArrayObject* array = reinterpret_cast<PyArrayObject*>(value);
-        if (reinterpret_cast<PyObject*>(PyArray_DESCR(array)) == plan->stored && PyArray_IS_C_CONTIGUOUS(array))
-            return new_tensor(value, plan->dtype, self->keys);
-    }
     Reference unfinished(value);
-    return PyObject_CallOneArg(plan->finish, value);
+    PyObject* made = finished(value, plan->stored, plan->dtype, self->keys);
+    return made != nullptr || PyErr_Occurred() ? made : PyObject_CallOneArg(plan->finish, value);
 }
 
 int planned_traverse(PyObject* object, visitproc visit, void* arg) {

@@ -1,14 +1,16 @@
-"""Limits by the native library."""
+"""Limits, and choices by a condition, by the native library."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import numpy as np
+
 from mt_core.dispatch.kernel import Accepts
 from mt_core.dtypes import float32
 
-from ..registry import kernels
+from ..registry import kernel, kernels
 from . import library
 
 if library is not None:
@@ -22,3 +24,11 @@ if library is not None:
         {"clamp_min": library.clamp_min, "clamp_max": library.clamp_max, "clamp": clamp},
         accepts=Accepts(dtypes=frozenset((float32,))),
     )
+
+    _where = library.where
+
+    @kernel("where.self", half="native")
+    def where(condition: Any, self: Any, other: Any) -> Any:
+        """condition (*), self (*), other (*), broadcast -> the common shape."""
+        made = _where(condition, self, other)
+        return np.where(condition, self, other) if made is None else made

@@ -111,3 +111,11 @@ if library is not None:
         """self (*L, N, *R), index (K,) -> (*L, K, *R), at `dim`."""
         made: Array | None = _take_rows(self, dim % self.ndim, index.reshape(-1))
         return on_numpy.index_select(self, dim, index) if made is None else made
+
+    _where = library.where
+
+    @kernel("masked_fill.Scalar", accepts=Accepts(dtypes={"self": _SINGLE}, layout="row_major"))
+    def masked_fill(self: Array, mask: Array, value: Any) -> Array:
+        """self (*), mask (*) of bool, broadcast -> the common shape."""
+        made = _where(mask, float(value), self) if value.__class__ in (float, int) else None
+        return on_numpy.masked_fill(self, mask, value) if made is None else made

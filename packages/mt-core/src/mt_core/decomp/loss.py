@@ -13,15 +13,20 @@ from ..api import _functions as ops
 from ..autograd_state import no_grad
 from ..block import placed_on
 from ..checks.dtypes import require_number, require_same_dtype
+from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..hollow import has_elements, is_hollow, seen_through
 from ..layout import broadcast_shapes
 from ..promotion import result_type_of
+from ..state import tls
 from ..tensor import new_tensor
 from ._numbers import divided, times
 
 _NONE, _MEAN, _SUM = range(3)
+
+_log_softmax = overload("log_softmax.int", "activation").cache
+_nll_forward = overload("nll_loss_forward", "loss").cache
 
 
 def reduced(loss: Any, reduction: int) -> Any:
@@ -189,6 +194,14 @@ def cross_entropy_loss(
     """self (N, C, *) or (C,), target (N, *) of classes or like self of shares, weight (C,) -> (), or (N, *)."""
     if label_smoothing < 0 or label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    shape, places = self._array.shape, target._array.shape
+    if not label_smoothing and len(shape) == 2 and len(places) == 1 and shape[0] == places[0]:
+        # The most frequent call, without what the others are told apart by.
+        logs = _log_softmax[self._keys | tls.mode](self, 1, None)
+        keys = logs._keys | target._keys | tls.mode
+        return _nll_forward[keys if weight is None else keys | weight._keys](
+            logs, target, weight, reduction, ignore_index
+        )[0]
     class_dim = 0 if self.dim() == 1 else 1
     if tuple(self.shape) == tuple(target.shape):
         if not target.dtype.is_floating_point:

@@ -184,11 +184,16 @@ class Call:
         Makes tensors of what the function returns.
     stored, dtype
         Of a single row-major result: arrays of this NumPy dtype need no finishing.
+    several, handed_over
+        The same of several results, a pair for each, None for one that is not wanted; and what makes of a list of
+        tensors what the operator returns.
     otherwise
         Where no kernel accepts the call: what takes its arguments as they are. The others are None then.
     """
 
-    __slots__ = ("function", "runner", "between", "rest", "finish", "stored", "dtype", "otherwise")
+    __slots__ = (
+        "function", "runner", "between", "rest", "finish", "stored", "dtype", "several", "handed_over", "otherwise",
+    )  # fmt: skip
 
     def __init__(
         self, function: Callee | None, runner: Any, finish: Callee | None, otherwise: Callee | None = None,
@@ -202,6 +207,8 @@ class Call:
         self.otherwise = otherwise
         self.stored: Any = None
         self.dtype: Any = None
+        self.several: tuple[Any, ...] | None = None
+        self.handed_over: Any = None
 
 
 class Preparation:
@@ -258,7 +265,17 @@ class Preparation:
         index_is_known = not self.is_factory or self.keys & (CPU | META)
         if index_is_known and isinstance(specs, Spec) and _is_row_major(specs) and not self._may_move(specs, args):
             call.stored, call.dtype = specs.dtype.numpy_dtype, specs.dtype
+        elif index_is_known and self.several and isinstance(specs, (list, tuple)) and self._are_rows(specs, args):
+            call.several = tuple([None if one is None else (one.dtype.numpy_dtype, one.dtype) for one in specs])
+            call.handed_over = result_type(self.overload.declaration)
         return call
+
+    def _are_rows(self, specs: Any, args: tuple[Any, ...]) -> bool:
+        """Whether each of several results is row-major, or not wanted."""
+        return all(
+            one is None or isinstance(one, Spec) and _is_row_major(one) and not self._may_move(one, args)
+            for one in specs
+        )
 
     @staticmethod
     def _may_move(spec: Spec, args: tuple[Any, ...]) -> bool:

@@ -1,0 +1,18 @@
+"""Copies by the native library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core.dispatch.kernel import Accepts
+
+from ..registry import kernel
+from . import library
+
+if library is not None:
+    _copy = library.copy
+
+    @kernel("clone", half="native", accepts=Accepts(layout="row_major", defaults=("memory_format",)))
+    def clone(self: Any) -> Any:
+        """self (*) -> (*)."""
+        return _copy(self)
