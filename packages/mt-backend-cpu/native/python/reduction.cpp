@@ -81,6 +81,7 @@ PyObject* sums(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject
     Along along;
     if (!arguments_of(arguments, count, names, Mean ? "mean" : "sum", &x, &along)) return nullptr;
     Reference result(along.result);
+    if (PyArray_SIZE(result.array()) == 0) return result.release();
     const float divisor = Mean ? static_cast<float>(along.length) : 1.f;
     const float* from = static_cast<const float*>(PyArray_DATA(x));
     float* to = static_cast<float*>(PyArray_DATA(result.array()));

@@ -27,5 +27,7 @@ class NativeExecutors:
 
 #: None where there is no library, or where NumPy's warnings are not kept in a context of the thread (NumPy 1).
 executors = (
-    NativeExecutors(library) if library is not None and hasattr(getattr(tls.run_kernel, "__self__", None), "run") else None
+    NativeExecutors(library)
+    if library is not None and hasattr(getattr(tls.run_kernel, "__self__", None), "run")
+    else None
 )

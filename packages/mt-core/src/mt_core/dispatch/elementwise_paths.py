@@ -148,9 +148,7 @@ def _plainest(direct: Direct, keys: int, otherwise: Callee) -> Callee:
             continue
         if count == 3:
             weak = operator.weak.get(d, weak) if direct.guarded is None else frozenset()
-        entries.append(
-            (d, function, given, result, result.numpy_dtype, any_parameters, int in weak, float in weak)
-        )
+        entries.append((d, function, given, result, result.numpy_dtype, any_parameters, int in weak, float in weak))
     if not entries or len(default) > _MOST_PARAMETERS:
         return otherwise
     condition = bool_dtype if count == 3 and operator.promoting == (1, 2) else None
