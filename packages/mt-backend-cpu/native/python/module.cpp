@@ -62,6 +62,16 @@ PyMethodDef own_methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
+// Two families must not give a function the same name: the later would take the other's place.
+bool add_functions(PyObject* module, PyMethodDef* methods) {
+    for (const PyMethodDef* function = methods; function->ml_name != nullptr; ++function)
+        if (PyObject_HasAttrString(module, function->ml_name)) {
+            PyErr_Format(PyExc_ImportError, "the native library has two functions %s", function->ml_name);
+            return false;
+        }
+    return PyModule_AddFunctions(module, methods) == 0;
+}
+
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Native kernels of mt_backend_cpu.", -1, own_methods,
                           nullptr, nullptr, nullptr, nullptr};
 
@@ -82,7 +92,7 @@ PyMODINIT_FUNC PyInit__native() {
           mt::view_methods, mt::indexing_methods, mt::sort_methods, mt::channel_methods, mt::pool_methods,
           mt::upsample_methods, mt::loss_methods, mt::conv_methods, mt::comparison_methods, mt::executor_methods,
           mt::reduction_methods, mt::join_methods})
-        if (PyModule_AddFunctions(module.get(), methods) < 0) return nullptr;
+        if (!mt::add_functions(module.get(), methods)) return nullptr;
     if (!mt::add_executors(module.get())) return nullptr;
     if (PyModule_AddStringConstant(module.get(), "source_hash", MT_SOURCE_HASH) < 0) return nullptr;
     return module.release();

@@ -29,9 +29,9 @@ void copy_bytes(char* to, const char* from, int64_t n) {
     });
 }
 
-PyObject* copy(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-    if (names != nullptr || !counted(count, 1, "copy")) return refused(names, "copy");
-    PyArrayObject* x = plain_rows(arguments[0], "copy");
+PyObject* clone(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+    if (names != nullptr || !counted(count, 1, "clone")) return refused(names, "clone");
+    PyArrayObject* x = plain_rows(arguments[0], "clone");
     if (x == nullptr) return nullptr;
     Reference result(new_like(x));
     if (!result) return nullptr;
@@ -167,7 +167,7 @@ PyObject* where(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObjec
 }  // namespace
 
 PyMethodDef join_methods[] = {
-    method("copy", copy, "copy(x) of a row-major array"),
+    method("clone", clone, "clone(x) of a row-major array"),
     method("cat", join<false>, "cat(arrays, dim)"),
     method("stack", join<true>, "stack(arrays, dim)"),
     method("where", where, "where(condition, a, b), or None"),

@@ -10,9 +10,9 @@ from ..registry import kernel
 from . import library
 
 if library is not None:
-    _copy = library.copy
+    _clone = library.clone
 
     @kernel("clone", half="native", accepts=Accepts(layout="row_major", defaults=("memory_format",)))
     def clone(self: Any) -> Any:
         """self (*) -> (*)."""
-        return _copy(self)
+        return _clone(self)
