@@ -85,12 +85,12 @@ def formula(kind: str, count: int, size: float, alpha: float, beta: float) -> fl
 
 def plot(path: Path, alpha: float, beta: float) -> None:
     """Draw the time of an all-reduce over the number of processes, for ring and tree."""
-    import matplotlib  # optional: only who draws needs it
+    import matplotlib.pyplot as plt  # optional: only who draws needs it
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt  # optional: as above
+    from tools.pages.plots import savefig, use_style  # needs matplotlib as well
 
-    figure, axes = plt.subplots(1, len(SIZES), figsize=(10, 3.2), layout="constrained")
+    use_style()
+    _, axes = plt.subplots(1, len(SIZES), figsize=(8, 3))
     for size, axis in zip(SIZES, axes, strict=True):
         for kind, simulate, style in (("ring", ring, "o-"), ("tree", tree, "s--")):
             times = [1e3 * simulate([0.0] * count, size, alpha, beta) for count in PROCESSES]
@@ -100,7 +100,7 @@ def plot(path: Path, alpha: float, beta: float) -> None:
         axis.set_xticks(PROCESSES[::2], [str(count) for count in PROCESSES[::2]], minor=False)
     axes[0].set_ylabel("all-reduce (ms)")
     axes[0].legend()
-    figure.savefig(path)
+    savefig(path)
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from .differences import differences_page
+from .figures import draw_figures
 from .namespaces import namespace_pages
 from .operators import operator_pages
 from .site import DOCS, ROOT, SITE, STAGED
@@ -28,6 +29,7 @@ def stage() -> None:
         path = STAGED / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    draw_figures(STAGED)
 
 
 def not_in_navigation() -> list[str]:
