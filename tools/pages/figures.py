@@ -12,7 +12,7 @@ from .plots import savefig, use_style
 __all__ = ["draw_figures"]
 
 ROW = re.compile(r"^\| (\w+) \| .*? \| (\d+) \| ([\de+-]+) \| [\d.]+ \| [\d.]+ \| agrees \|$", re.MULTILINE)
-PICTURE = "![How far apart the numbers of each program are from PyTorch's: all below 1e-4, most near 1e-7](programs.svg)"
+PICTURE = "![How far the numbers of each program are from PyTorch's: all below 1e-4, most near 1e-7](programs.svg)"
 
 
 def draw_figures(folder: Path) -> None:
@@ -43,7 +43,9 @@ def _distances(programs: list[tuple[str, int, float]], path: Path) -> None:
     axes.plot([max(apart, least) for _, _, apart in programs], rows, "o", markersize=5)
     axes.axvline(2**-23, linewidth=1, linestyle="--", color=plt.rcParams["text.color"], alpha=0.6)
     axes.text(2**-23, len(programs), "one step of float32", ha="center", va="bottom", fontsize=9)
-    axes.set(xscale="log", xlim=(least, 1e-3), ylim=(-0.7, len(programs)), xlabel="largest distance, relative to the tensor")
+    axes.set(
+        xscale="log", xlim=(least, 1e-3), ylim=(-0.7, len(programs)), xlabel="largest distance, relative to the tensor"
+    )
     axes.set_yticks(rows, [name for name, _, _ in programs], fontsize=8.5)
     axes.grid(axis="y", visible=False)
     savefig(path)
