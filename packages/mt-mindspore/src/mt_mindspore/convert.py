@@ -17,7 +17,7 @@ class Converter:
     def __init__(self, mindspore: Any, dtypes: DtypeMap) -> None:
         self._cast = mindspore.ops.auto_generate.cast_op
         self._mint = mindspore.mint
-        self._wide = mindspore.int64
+        self._wide, self._single = mindspore.int64, mindspore.float32
         self._dtypes = dtypes
 
     def convert(self, tensor: Any, source: numpy.dtype, target: numpy.dtype) -> Any:
@@ -27,13 +27,16 @@ class Converter:
         zero.
         """
         theirs = self._dtypes.to_mindspore(target)
+        if not tensor.size:  # which MindSpore takes for an error where the source is complex
+            return self._mint.empty(tuple(tensor.shape), dtype=theirs)
         if target.kind == "b":
             return self._nonzero(tensor, source)
         if source.kind == "c" and target.kind != "c":
             tensor = self._mint.real(tensor)
             if tensor.dtype == theirs:
                 return tensor
-        if target.kind in "iu" and target.itemsize < 8 and source.kind in "fVc":
+        # int32 is converted to at once: what does not fit is its least number.
+        if target.kind in "iu" and target.itemsize < 8 and target.char != "i" and source.kind in "fVc":
             tensor = self._cast(tensor, self._wide)
         return self._cast(tensor, theirs)
 
@@ -41,4 +44,6 @@ class Converter:
         mint = self._mint
         if source.kind == "c":
             return mint.logical_or(mint.ne(mint.real(tensor), 0), mint.ne(mint.imag(tensor), 0))
+        if source.kind == "V":  # of which there is no comparison
+            tensor = self._cast(tensor, self._single)
         return mint.ne(tensor, 0)

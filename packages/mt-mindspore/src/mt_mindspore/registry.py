@@ -105,7 +105,12 @@ class Table(dict[str, Entry]):
 
 def tables_of(target: str) -> list[Table]:
     """The tables of a device target; what a later one has stands before what an earlier one has."""
-    names = ("common", "windows", "rows", *(("cpu", "cpu_ordered") if target == "CPU" else ("ascend",)))
+    names = (
+        "common",
+        "windows",
+        "rows",
+        *(("cpu", "cpu_ordered", "cpu_arithmetic") if target == "CPU" else ("ascend",)),
+    )
     return [importlib.import_module(f"{__package__}.kernels.{name}").TABLE for name in names]
 
 

@@ -142,16 +142,6 @@ def _operands(self: Any, other: Any) -> tuple[Any, Any]:
     return operand(self, other), other
 
 
-@kernel("pow.Tensor_Tensor", "pow.Scalar", takes=NUMERIC, numbers=True)
-def power(self: Any, exponent: Any) -> Any:
-    return mint.pow(self, exponent)
-
-
-@kernel("pow.Tensor_Scalar", takes=COMPLEX, numbers=True)
-def power_of_number(self: Any, exponent: Any) -> Any:
-    return mint.pow(self, exponent)
-
-
 @kernel("where.self", half="native")
 def where(condition: Any, self: Any, other: Any) -> Any:
     return moved(lambda left, right: mint.where(condition, left, right), self, other)

@@ -78,7 +78,6 @@ TABLE.functions(
         "special_scaled_modified_bessel_k0": ops.bessel_k0e,
         "special_scaled_modified_bessel_k1": ops.bessel_k1e,
         "hardsigmoid": ops.hardsigmoid,
-        "hardswish": ops.hardswish,
         "isneginf": ops.isneginf,
         "isposinf": ops.isposinf,
     },
@@ -88,8 +87,6 @@ TABLE.functions(
     {
         "atan2": ops.atan2,
         "hypot": ops.hypot,
-        "logaddexp": ops.logaddexp,
-        "logaddexp2": ops.logaddexp2,
         "special_zeta": ops.zeta,
         "special_zeta.other_scalar": ops.zeta,
         "special_zeta.self_scalar": ops.zeta,
@@ -140,32 +137,6 @@ def bitwise_not(self: Any) -> Any:
     return mint.logical_not(self) if self.dtype == mindspore.bool_ else mint.sub(mint.neg(self), 1)
 
 
-@kernel("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor", takes="ilfd", numbers=True)
-def remainder(self: Any, other: Any) -> Any:
-    return mint.remainder(self, other)
-
-
-@kernel("fmod.Tensor", "fmod.Scalar", takes="ilfd", numbers=True)
-def fmod(self: Any, other: Any) -> Any:
-    return mint.fmod(self, other)
-
-
-@kernel("floor_divide", takes="ilfd", numbers=True)
-def floor_divide(self: Any, other: Any) -> Any:
-    return mint.floor_divide(self, other)
-
-
-@kernel("div.Tensor_mode", takes="ilfd", numbers=True)
-def div_mode(self: Any, other: Any, rounding_mode: Any) -> Any:
-    if rounding_mode == "floor":
-        return mint.floor_divide(self, other)
-    if rounding_mode is None:
-        return mint.div(self, other)
-    if self.is_floating_point():
-        return mint.trunc(mint.div(self, other))
-    return mint.div(mint.sub(self, mint.fmod(self, other)), other)
-
-
 @kernel("fmax", takes=FLOATS, numbers=True)
 def fmax(self: Any, other: Any) -> Any:
     return mint.where(ops.isnan(self), other, mint.where(ops.isnan(other), self, mint.maximum(self, other)))
@@ -213,7 +184,8 @@ def tanh(self: Any) -> Any:
     if self.dtype != mindspore.float32:
         return mint.tanh(self)
     power = mint.expm1(mint.mul(mint.abs(self), operand(-2, self)))
-    return mint.mul(mint.sign(self), mint.div(mint.neg(power), mint.add(power, operand(2, self))))
+    made = mint.mul(mint.sign(self), mint.div(mint.neg(power), mint.add(power, operand(2, self))))
+    return mint.where(mint.eq(self, operand(0, self)), self, made)
 
 
 @kernel("gelu", takes=FLOATS)
@@ -223,18 +195,6 @@ def gelu(self: Any, approximate: str) -> Any:
     cube = mint.mul(mint.mul(self, self), self)
     inner = mint.mul(mint.add(self, mint.mul(cube, operand(0.044715, self))), operand(math.sqrt(2 / math.pi), self))
     return mint.mul(mint.mul(self, operand(0.5, self)), mint.add(tanh(inner), operand(1, self)))
-
-
-@kernel("div.Tensor", takes=COMPLEX, numbers=True)
-def div(self: Any, other: Any) -> Any:
-    quotient = mint.div(self, other)
-    if not self.is_floating_point():
-        return quotient
-    # By zero MindSpore makes -inf of NaN, and leaves the zero's sign aside.
-    infinite = operand(math.inf, other)
-    negative = mint.lt(ops.atan2(other, operand(-1, other)), operand(0, other))
-    over_zero = mint.mul(self, mint.where(negative, mint.neg(infinite), infinite))
-    return mint.where(mint.eq(other, operand(0, other)), over_zero, quotient)
 
 
 @kernel("maximum", takes="ilfd", numbers=True)

@@ -50,17 +50,6 @@ def isin(elements: Any, tests: Any, assume_unique: bool, invert: bool) -> Any:
     return mint.logical_not(found) if invert else found
 
 
-@kernel("nan_to_num", takes=FLOATS)
-def nan_to_num(self: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
-    greatest = 3.4028234663852886e38 if self.dtype == mindspore.float32 else 1.7976931348623157e308
-    values = (0.0 if nan is None else nan, greatest if posinf is None else posinf)
-    made = mint.where(ops.isnan(self), operand(values[0], self), self)
-    made = mint.where(mint.eq(self, operand(math.inf, self)), operand(values[1], self), made)
-    return mint.where(
-        mint.eq(self, operand(-math.inf, self)), operand(-greatest if neginf is None else neginf, self), made
-    )
-
-
 @kernel("logit_backward", takes=FLOATS)
 def logit_backward(grad: Any, self: Any, eps: Any) -> Any:
     one = operand(1, self)

@@ -1,0 +1,246 @@
+"""Division, remainders and powers of the device target CPU.
+
+MindSpore's own divide integers by zero without a word, lose infinity and the sign of zero, and raise integers to powers
+in double precision.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mindspore
+from mindspore import mint, ops
+
+from mt_core.checks.elementwise import refuse_division_by_zero
+
+from ..registry import Refused, Table
+from .common import COMPLEX, FLOATS, NUMERIC, _cast, _copied, operand
+
+__all__ = ["TABLE", "div"]
+
+TABLE = Table()
+kernel = TABLE.kernel
+
+
+def like_zero(made: Any, self: Any) -> Any:
+    """A function's values, but where the argument is zero, the argument: of its sign."""
+    return mint.where(mint.eq(self, operand(0, self)), self, made)
+
+
+def negative(self: Any) -> Any:
+    """Where the sign bit is set, of numbers other than NaN."""
+    return mint.lt(ops.atan2(self, operand(-1, self)), operand(0, self))
+
+
+@kernel("expm1", takes=FLOATS)
+def expm1(self: Any) -> Any:
+    return like_zero(mint.expm1(self), self)
+
+
+@kernel("log1p", takes=FLOATS)
+def log1p(self: Any) -> Any:
+    return like_zero(mint.log1p(self), self)
+
+
+@kernel("hardswish", takes=FLOATS)
+def hardswish(self: Any) -> Any:
+    zero, six = operand(0, self), operand(6, self)
+    gate = mint.add(self, operand(3, self))
+    gate = mint.where(mint.lt(gate, zero), zero, mint.where(mint.gt(gate, six), six, gate))
+    return mint.div(mint.mul(self, gate), six)
+
+
+@kernel("abs", takes="?BbhilfdFD")
+def absolute(self: Any) -> Any:
+    return ops.hypot(mint.real(self), mint.imag(self)) if self.is_complex() else mint.abs(self)
+
+
+# Division
+
+
+@kernel("div.Tensor", takes=COMPLEX, numbers=True)
+def div(self: Any, other: Any) -> Any:
+    quotient = mint.div(self, other)
+    if not self.is_floating_point():
+        return quotient
+    # By zero MindSpore makes -inf of NaN, and leaves the zero's sign aside.
+    infinite = operand(math.inf, other)
+    over_zero = mint.mul(self, mint.where(negative(other), mint.neg(infinite), infinite))
+    return mint.where(mint.eq(other, operand(0, other)), over_zero, quotient)
+
+
+_divided = ops.auto_generate.RealDiv()
+#: Integers that are divided as int32.
+_SMALL = frozenset((mindspore.uint8, mindspore.int8, mindspore.int16))
+
+
+def _truncated(self: Any, other: Any) -> tuple[Any, Any, Any, Any]:
+    """Of integers: (self, other, the quotient towards zero, the rest), exact, which only `RealDiv` is."""
+    _refuse_zero(other)
+    if self.dtype in _SMALL:
+        self, other = _cast(self, mindspore.int32), _cast(other, mindspore.int32)
+    one = operand(1, other)
+    negated = mint.eq(other, operand(-1, other))  # the least integer by -1 would end the process
+    quotient = mint.where(negated, mint.neg(self), _divided(self, mint.where(negated, one, other)))
+    return self, other, quotient, mint.sub(self, mint.mul(quotient, other))
+
+
+def _opposite(rest: Any, other: Any) -> Any:
+    """Where there is a rest of the other sign than the divisor's."""
+    zero = operand(0, rest)
+    return mint.logical_and(mint.ne(rest, zero), mint.ne(mint.lt(other, operand(0, other)), mint.lt(rest, zero)))
+
+
+def _refuse_zero(other: Any) -> None:
+    """Integers are not divided by zero, whatever the other elements are."""
+    if other.size and bool(mint.min(mint.abs(other)) == 0):
+        try:
+            refuse_division_by_zero()
+        except RuntimeError as error:
+            raise Refused(error) from None
+
+
+@kernel("fmod.Tensor", "fmod.Scalar", takes="Bbhilfd", numbers=True)
+def fmod(self: Any, other: Any) -> Any:
+    if not self.is_floating_point():
+        return _truncated(self, other)[3]
+    made = mint.fmod(self, other)
+    made = mint.where(mint.eq(made, operand(0, made)), mint.mul(self, operand(0, self)), made)
+    finite = mint.logical_and(ops.isinf(other), mint.isfinite(self))
+    return mint.where(finite, self, made)
+
+
+@kernel("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor", takes="Bbhilfd", numbers=True)
+def remainder(self: Any, other: Any) -> Any:
+    if not self.is_floating_point():
+        _, other, _, made = _truncated(self, other)
+    else:
+        made = fmod(self, other)
+    return mint.where(_opposite(made, other), mint.add(made, other), made)
+
+
+@kernel("floor_divide", takes="Bbhilfd", numbers=True)
+def floor_divide(self: Any, other: Any) -> Any:
+    if not self.is_floating_point():
+        _, other, quotient, rest = _truncated(self, other)
+        return mint.where(_opposite(rest, other), mint.sub(quotient, operand(1, quotient)), quotient)
+    rest, zero = fmod(self, other), operand(0, other)
+    whole = mint.div(mint.sub(self, rest), other)
+    whole = mint.where(_opposite(rest, other), mint.sub(whole, operand(1, whole)), whole)
+    lower = mint.floor(whole)
+    lower = mint.where(mint.gt(mint.sub(whole, lower), operand(0.5, whole)), mint.add(lower, operand(1, lower)), lower)
+    quotient = div(self, other)
+    signed = mint.where(negative(quotient), mint.neg(mint.abs(zero)), zero)
+    made = mint.where(mint.eq(whole, operand(0, whole)), mint.mul(quotient, operand(0, quotient)), lower)
+    made = mint.where(ops.isnan(whole), whole, mint.where(ops.isnan(made), signed, made))
+    return mint.where(mint.eq(other, zero), quotient, made)
+
+
+@kernel("div.Tensor_mode", takes="Bbhilfd", numbers=True)
+def div_mode(self: Any, other: Any, rounding_mode: Any) -> Any:
+    if rounding_mode == "floor":
+        return floor_divide(self, other)
+    if rounding_mode is None:
+        return div(self, other)
+    if self.is_floating_point():
+        return mint.trunc(div(self, other))
+    return _truncated(self, other)[2]
+
+
+# Powers
+
+
+def _integer_power(self: Any, exponent: Any) -> Any:
+    """By squaring, which wraps around as products do; of negative exponents 1 and -1 have powers, all others 0."""
+    if self.dtype in _SMALL:
+        self = _cast(self, mindspore.int32)
+    exponent = _cast(exponent, self.dtype)
+    one, zero = operand(1, self), operand(0, self)
+    below = mint.lt(exponent, operand(0, exponent))
+    left = mint.where(below, ops.bitwise_and(exponent, one), exponent)
+    shape = tuple(mint.add(self, left).shape)
+    made = mint.broadcast_to(one, shape).contiguous()
+    factor = self
+    for _ in range(int(mint.max(left)).bit_length() if left.size else 0):
+        odd = mint.eq(ops.bitwise_and(left, one), one)
+        made = mint.where(odd, mint.mul(made, factor), made)
+        factor = mint.mul(factor, factor)
+        left = ops.bitwise_right_shift(left, one)
+    unit = mint.eq(mint.mul(self, self), one)
+    return mint.where(mint.logical_and(below, mint.logical_not(unit)), zero, made)
+
+
+@kernel("pow.Tensor_Tensor", "pow.Scalar", takes=NUMERIC, numbers=True)
+def power(self: Any, exponent: Any) -> Any:
+    if self.is_floating_point() or self.is_complex():
+        return mint.pow(self, exponent)
+    return _integer_power(self, exponent)
+
+
+def _cube(self: Any) -> Any:
+    return mint.mul(mint.mul(self, self), self)
+
+
+def _over(self: Any) -> Any:
+    return div(operand(1, self), self)
+
+
+#: Exponents that are products and roots, as in PyTorch.
+_SHORTCUTS = {
+    0.5: mint.sqrt,
+    2: lambda self: mint.mul(self, self),
+    3: _cube,
+    -0.5: lambda self: _over(mint.sqrt(self)),
+    -1: _over,
+    -2: lambda self: _over(mint.mul(self, self)),
+}
+
+
+@kernel("pow.Tensor_Scalar", takes=NUMERIC)
+def power_of_number(self: Any, exponent: Any) -> Any:
+    number = exponent if exponent.__class__ is not mindspore.Tensor else exponent.item()
+    if not self.is_floating_point() and not self.is_complex():
+        return _integer_power(self, operand(number, self))
+    if self.is_floating_point() and number in _SHORTCUTS:
+        return _SHORTCUTS[number](self)
+    return mint.pow(self, operand(number, self)) if number != 1 else _copied(self)
+
+
+# Sums of powers
+
+
+def _log_add(name: str, function: Any) -> None:
+    @kernel(name, takes=FLOATS, numbers=True)
+    def log_add(self: Any, other: Any) -> Any:
+        """MindSpore's own is NaN for two infinite numbers of one sign."""
+        alike = mint.logical_and(ops.isinf(self), mint.eq(self, other))
+        return mint.where(alike, self, function(self, other))
+
+
+_log_add("logaddexp", ops.logaddexp)
+_log_add("logaddexp2", ops.logaddexp2)
+
+
+#: The greatest numbers of floating-point types.
+_GREATEST = {
+    mindspore.float16: 65504.0,
+    mindspore.bfloat16: 3.3895313892515355e38,
+    mindspore.float32: 3.4028234663852886e38,
+    mindspore.float64: 1.7976931348623157e308,
+}
+
+
+@kernel("nan_to_num", half="native")
+def nan_to_num(self: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if self.is_complex():
+        raise TypeError("it takes no complex numbers")
+    greatest = _GREATEST.get(self.dtype)
+    if greatest is None:
+        return _copied(self)
+    wide = self if self.dtype in (mindspore.float32, mindspore.float64) else _cast(self, mindspore.float32)
+    made = mint.where(ops.isnan(wide), operand(0.0 if nan is None else nan, wide), wide)
+    high, low = (greatest if posinf is None else posinf), (-greatest if neginf is None else neginf)
+    made = mint.where(mint.eq(wide, operand(math.inf, wide)), operand(high, wide), made)
+    made = mint.where(mint.eq(wide, operand(-math.inf, wide)), operand(low, wide), made)
+    return made if wide is self else _cast(made, self.dtype)
