@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).with_name("npu_program.py")
-NAMES = re.findall(r"^@program\ndef (\w+)", PROGRAM.read_text(encoding="utf-8"), re.MULTILINE)
+HERE = Path(__file__).parent
+PROGRAMS = [
+    (file, name)
+    for file in ("npu_program.py", "npu_values.py")
+    for name in re.findall(r"^@program\ndef (\w+)", (HERE / file).read_text(encoding="utf-8"), re.MULTILINE)
+]
 
 
 def test_mindspore_is_here() -> None:
@@ -21,13 +25,13 @@ def test_mindspore_is_here() -> None:
     assert mindspore.__version__.startswith("2.10")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_program(name: str) -> None:
-    ends_well(PROGRAM, name)
+@pytest.mark.parametrize(("file", "name"), PROGRAMS)
+def test_program(file: str, name: str) -> None:
+    ends_well(HERE / file, name)
 
 
 def test_the_sentence_model_of_the_demo() -> None:
-    ends_well(PROGRAM.with_name("minilm_program.py"))
+    ends_well(HERE / "minilm_program.py")
 
 
 def ends_well(program: Path, *arguments: str) -> None:

@@ -105,12 +105,8 @@ class Table(dict[str, Entry]):
 
 def tables_of(target: str) -> list[Table]:
     """The tables of a device target; what a later one has stands before what an earlier one has."""
-    names = (
-        "common",
-        "windows",
-        "rows",
-        *(("cpu", "cpu_ordered", "cpu_arithmetic") if target == "CPU" else ("ascend",)),
-    )
+    own = ("cpu", "cpu_ordered", "cpu_arithmetic") if target == "CPU" else ("ascend",)
+    names = ("common", "windows", "rows", *own)
     return [importlib.import_module(f"{__package__}.kernels.{name}").TABLE for name in names]
 
 

@@ -19,6 +19,7 @@ from .common import (
     _axes,
     _cast,
     _copied,
+    _summed,
     _wide,
     at_least_1d,
     bounded,
@@ -124,14 +125,6 @@ def deg2rad(self: Any) -> Any:
     return mint.mul(self, operand(math.pi / 180, self))
 
 
-@kernel("nextafter", takes=FLOATS)
-def nextafter(self: Any, other: Any) -> Any:
-    # Its own broadcasting reads elements beyond the smaller one.
-    shape = tuple(mint.add(self, other).shape)
-    left, right = (mint.broadcast_to(t, shape).contiguous() for t in (self, other))
-    return ops.nextafter(left, right)
-
-
 @kernel("bitwise_not", takes="?bhil")
 def bitwise_not(self: Any) -> Any:
     return mint.logical_not(self) if self.dtype == mindspore.bool_ else mint.sub(mint.neg(self), 1)
@@ -165,7 +158,7 @@ def threshold(self: Any, limit: Any, value: Any) -> Any:
 @kernel("relu", takes="ilfd")
 def relu(self: Any) -> Any:
     """MindSpore's own makes 0 of NaN where it calculates several elements at once."""
-    return mint.where(mint.le(self, operand(0, self)), ops.zeros_like(self), self)
+    return mint.where(mint.lt(self, operand(0, self)), ops.zeros_like(self), self)
 
 
 @kernel("threshold_backward", takes="ilfd", numbers=True)
@@ -412,8 +405,8 @@ def _scan(function: Any, self: Any, dim: int) -> Any:
 @kernel("count_nonzero.dim_IntList", takes=ANY)
 def count_nonzero_dims(self: Any, dim: Any) -> Any:
     axes = _axes(self, dim)
-    counted = _cast(mint.ne(self, 0), mindspore.int64)
-    return mint.sum(counted, axes) if axes else counted
+    counted = _cast(mint.ne(self, operand(0, self)), mindspore.int64)
+    return _summed(counted, axes, False, None)
 
 
 @kernel("count_nonzero", takes=ANY)

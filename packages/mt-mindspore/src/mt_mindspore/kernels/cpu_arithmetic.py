@@ -61,6 +61,8 @@ def absolute(self: Any) -> Any:
 
 @kernel("div.Tensor", takes=COMPLEX, numbers=True)
 def div(self: Any, other: Any) -> Any:
+    if self.is_complex():
+        return _complex_quotient(self, other)
     quotient = mint.div(self, other)
     if not self.is_floating_point():
         return quotient
@@ -77,7 +79,8 @@ _SMALL = frozenset((mindspore.uint8, mindspore.int8, mindspore.int16))
 
 def _truncated(self: Any, other: Any) -> tuple[Any, Any, Any, Any]:
     """Of integers: (self, other, the quotient towards zero, the rest), exact, which only `RealDiv` is."""
-    _refuse_zero(other)
+    if self.size:
+        _refuse_zero(other)
     if self.dtype in _SMALL:
         self, other = _cast(self, mindspore.int32), _cast(other, mindspore.int32)
     one = operand(1, other)
@@ -92,9 +95,27 @@ def _opposite(rest: Any, other: Any) -> Any:
     return mint.logical_and(mint.ne(rest, zero), mint.ne(mint.lt(other, operand(0, other)), mint.lt(rest, zero)))
 
 
+def _complex_quotient(self: Any, other: Any) -> Any:
+    """By the divisor's larger part; MindSpore's own is garbage where that is zero."""
+    a, b, c, d = mint.real(self), mint.imag(self), mint.real(other), mint.imag(other)
+    by_real = mint.ge(mint.abs(c), mint.abs(d))
+    large, small = mint.where(by_real, c, d), mint.where(by_real, d, c)
+    zero = mint.logical_and(mint.eq(c, operand(0, c)), mint.eq(d, operand(0, d)))
+    ratio = mint.where(zero, operand(0, c), div(small, large))
+    whole = mint.add(large, mint.mul(small, ratio))
+    # (a + bi) / (c + di), c the larger part; where d is, of (b - ai) / (d - ci).
+    first, second = mint.where(by_real, a, b), mint.where(by_real, b, mint.neg(a))
+    turned = mint.where(by_real, ratio, mint.neg(ratio))
+    real, imag = mint.add(first, mint.mul(second, turned)), mint.sub(second, mint.mul(first, turned))
+    over = mint.abs(large)
+    real = mint.where(zero, div(first, over), div(real, whole))
+    imag = mint.where(zero, div(second, over), div(imag, whole))
+    return ops.Complex()(real.contiguous(), imag.contiguous())
+
+
 def _refuse_zero(other: Any) -> None:
     """Integers are not divided by zero, whatever the other elements are."""
-    if other.size and bool(mint.min(mint.abs(other)) == 0):
+    if other.size and int(mint.max(_cast(mint.eq(other, operand(0, other)), mindspore.int32))):
         try:
             refuse_division_by_zero()
         except RuntimeError as error:
@@ -214,6 +235,9 @@ def _log_add(name: str, function: Any) -> None:
     @kernel(name, takes=FLOATS, numbers=True)
     def log_add(self: Any, other: Any) -> Any:
         """MindSpore's own is NaN for two infinite numbers of one sign."""
+        total = mint.add(self, other)
+        if not total.size:
+            return total
         alike = mint.logical_and(ops.isinf(self), mint.eq(self, other))
         return mint.where(alike, self, function(self, other))
 
@@ -244,3 +268,46 @@ def nan_to_num(self: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     made = mint.where(mint.eq(wide, operand(math.inf, wide)), operand(high, wide), made)
     made = mint.where(mint.eq(wide, operand(-math.inf, wide)), operand(low, wide), made)
     return made if wide is self else _cast(made, self.dtype)
+
+
+#: Floating-point type -> the integers of its size.
+_BITS = {
+    mindspore.float16: mindspore.int16,
+    mindspore.bfloat16: mindspore.int16,
+    mindspore.float32: mindspore.int32,
+    mindspore.float64: mindspore.int64,
+}
+
+
+def bits_of(self: Any) -> Any:
+    """The bits of floating-point numbers, as integers of their size."""
+    if not self.ndim:  # a view on memory of a 0-dim tensor ends the process
+        self = _copied(self.reshape((1,)))
+    return self.contiguous().view(_BITS[self.dtype])
+
+
+@kernel("nextafter", half="native")
+def nextafter(self: Any, other: Any) -> Any:
+    """By their bits: to MindSpore's own, and to its comparisons, the smallest numbers are 0."""
+    shape = tuple(mint.logical_or(ops.isnan(_single(self)), ops.isnan(_single(other))).shape)
+    if 0 in shape:
+        return mint.empty(shape, dtype=self.dtype)
+    left, right = (bits_of(t) for t in (self, other))
+    full = shape or (1,)
+    left, right = (mint.broadcast_to(t, full).contiguous() for t in (left, right))
+    size = left.dtype
+    zero, one = mindspore.Tensor(0, size), mindspore.Tensor(1, size)
+    least = mindspore.Tensor(-(2 ** (8 * left.itemsize - 1)), size)
+    here, there = (mint.where(mint.lt(t, zero), mint.sub(least, t), t) for t in (left, right))  # in their order
+    moved_on = mint.where(mint.lt(here, there), mint.add(here, one), mint.sub(here, one))
+    made = mint.where(mint.lt(moved_on, zero), mint.sub(least, moved_on), moved_on)
+    made = mint.where(mint.logical_and(mint.eq(moved_on, zero), mint.lt(left, zero)), least, made)
+    made = mint.where(mint.eq(here, there), right, made)
+    for t in (left, right):
+        made = mint.where(ops.isnan(_single(t.view(self.dtype))), t, made)
+    return made.view(self.dtype).reshape(shape)
+
+
+def _single(self: Any) -> Any:
+    """Half types as float32."""
+    return self if self.dtype in (mindspore.float32, mindspore.float64) else _cast(self, mindspore.float32)
