@@ -118,6 +118,32 @@ def integers() -> None:
 
 
 @program
+def near_zero() -> None:
+    """What is left of small numbers keeps its digits."""
+    small = torch.logspace(-30, 1, 200, dtype=torch.float64)
+    functions = (torch.log1p, torch.expm1, F.softplus, F.logsigmoid, torch.tanh, torch.sinh, torch.asinh, F.elu)
+    for dtype, tolerance in ((torch.float32, 3e-5), (torch.float64, 1e-12)):
+        x = torch.cat([small, -small]).to(dtype)
+        for function in functions:
+            wanted, got = function(x), function(x.to("npu")).cpu()
+            assert torch.allclose(wanted, got, rtol=tolerance, atol=0), (function, dtype, wanted, got)
+
+
+@program
+def joins() -> None:
+    """Tensors of several dtypes are joined in the one that they promote to."""
+    names = "float32 float64 bfloat16 float16 int64 int32 uint8 int8 int16 bool complex64 complex128"
+    dtypes = [getattr(torch, name) for name in names.split()]
+    for one, other in itertools.product(dtypes, dtypes):
+        alike(
+            (one, other),
+            lambda a, b: torch.cat([a, b]),
+            torch.tensor([1, 0, 3]).to(one),
+            torch.tensor([200, 5]).to(other),
+        )
+
+
+@program
 def nothing() -> None:
     """Tensors without elements are converted, written and divided."""
     dtypes = (torch.complex64, torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.uint8)

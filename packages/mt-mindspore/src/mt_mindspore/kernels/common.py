@@ -231,10 +231,35 @@ def add_product(self: Any, left: Any, right: Any, beta: Any, alpha: Any) -> Any:
 
 @kernel("cat", half="native")
 def cat(tensors: Any, dim: int) -> Any:
-    kept = [t for t in tensors if tuple(t.shape) != (0,)] or tensors[:1]
+    kept = of_one_type([t for t in tensors if tuple(t.shape) != (0,)] or tensors[:1])
     if len(kept) == 1:
         return _copied(kept[0].contiguous())
     return moved(lambda *parts: mint.cat(parts, dim), *kept)
+
+
+#: Types in the order in which tensors of several are joined, half types as float32; the core rounds the result.
+_WIDENING = (
+    mindspore.uint8, mindspore.int8, mindspore.int16, mindspore.int32, mindspore.int64, mindspore.float32,
+    mindspore.float64, mindspore.complex64, mindspore.complex128,
+)  # fmt: skip
+
+
+def of_one_type(tensors: Any) -> Any:
+    """Tensors as they are, or where their types differ, in one that holds all of them."""
+    types = {t.dtype for t in tensors}
+    if len(types) < 2:
+        return tensors
+    halves = (mindspore.float16, mindspore.bfloat16)
+    known = [mindspore.float32 if t in halves else t for t in types if t != mindspore.bool_]
+    try:
+        target = _WIDENING[max(_WIDENING.index(t) for t in known)]
+    except ValueError:
+        raise TypeError(f"tensors of {', '.join(map(str, types))} have no type in common") from None
+    if target == mindspore.int8 and mindspore.uint8 in types:
+        target = mindspore.int16
+    if target == mindspore.complex64 and mindspore.float64 in types:
+        target = mindspore.complex128
+    return [t if t.dtype == target else _cast(t, target) for t in tensors]
 
 
 #: Types that MindSpore moves no elements of -> what carries their bits.

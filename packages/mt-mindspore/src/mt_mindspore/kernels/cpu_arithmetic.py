@@ -17,15 +17,10 @@ from mt_core.checks.elementwise import refuse_division_by_zero
 from ..registry import Refused, Table
 from .common import COMPLEX, FLOATS, NUMERIC, _cast, _copied, operand
 
-__all__ = ["TABLE", "div"]
+__all__ = ["TABLE", "div", "expm1", "log1p"]
 
 TABLE = Table()
 kernel = TABLE.kernel
-
-
-def like_zero(made: Any, self: Any) -> Any:
-    """A function's values, but where the argument is zero, the argument: of its sign."""
-    return mint.where(mint.eq(self, operand(0, self)), self, made)
 
 
 def negative(self: Any) -> Any:
@@ -33,14 +28,31 @@ def negative(self: Any) -> Any:
     return mint.lt(ops.atan2(self, operand(-1, self)), operand(0, self))
 
 
+def _series(z: Any, coefficients: list[float]) -> Any:
+    """c0 + c1 z + c2 z^2 + ..."""
+    made = operand(coefficients[-1], z)
+    for coefficient in reversed(coefficients[:-1]):
+        made = mint.add(mint.mul(made, z), operand(coefficient, z))
+    return made
+
+
+def _small(self: Any, limit: float) -> Any:
+    return mint.lt(mint.abs(self), operand(limit, self))
+
+
 @kernel("expm1", takes=FLOATS)
 def expm1(self: Any) -> Any:
-    return like_zero(mint.expm1(self), self)
+    """Near zero x (1 + x/2 + x^2/6 + ...): exp(x) - 1, as MindSpore has it, keeps no digits there."""
+    near = mint.mul(self, _series(self, [1 / math.factorial(n) for n in range(1, 15)]))
+    return mint.where(_small(self, 0.35), near, mint.sub(mint.exp(self), operand(1, self)))
 
 
 @kernel("log1p", takes=FLOATS)
 def log1p(self: Any) -> Any:
-    return like_zero(mint.log1p(self), self)
+    """Near zero 2 z (1 + z^2/3 + z^4/5 + ...), z = x / (2 + x): log(1 + x), as MindSpore has it, keeps no digits."""
+    z = mint.div(self, mint.add(self, operand(2, self)))
+    near = mint.mul(z, _series(mint.mul(z, z), [2 / (2 * n + 1) for n in range(11)]))
+    return mint.where(_small(self, 0.3), near, mint.log(mint.add(self, operand(1, self))))
 
 
 @kernel("hardswish", takes=FLOATS)
@@ -311,3 +323,19 @@ def nextafter(self: Any, other: Any) -> Any:
 def _single(self: Any) -> Any:
     """Half types as float32."""
     return self if self.dtype in (mindspore.float32, mindspore.float64) else _cast(self, mindspore.float32)
+
+
+def _logarithm(name: str, function: Any, scale: float) -> None:
+    @kernel(name, takes=COMPLEX)
+    def logarithm(self: Any) -> Any:
+        """Of complex numbers by parts: a product with a number has no imaginary part where a part is infinite."""
+        if not self.is_complex():
+            return function(self)
+        made = mint.log(self)
+        real, imag = mint.real(made), mint.imag(made)
+        factor = operand(scale, real)
+        return ops.Complex()(mint.mul(real, factor), mint.mul(imag, factor))
+
+
+_logarithm("log2", ops.log2, 1 / math.log(2))
+_logarithm("log10", ops.log10, 1 / math.log(10))
