@@ -154,6 +154,20 @@ class Memory:
 
     # Writes
 
+    def replaced(self, target: MindSporeArray, made: MindSporeArray) -> bool:
+        """Give a whole storage the elements of a fresh array of its shape and dtype; False where it is neither."""
+        shape = target.shape
+        if (
+            target.tensor is not target.base
+            or made.tensor is not made.base
+            or made.shape != shape
+            or made.dtype != target.dtype
+            or 0 in shape
+        ):
+            return False
+        self._inplace_copy(target.base, made.base, False)
+        return True
+
     def write(self, target: MindSporeArray, source: Any) -> None:
         """Give an array the elements of a tensor of its dtype, broadcast."""
         if 0 in target.shape:

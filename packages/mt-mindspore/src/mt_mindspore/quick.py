@@ -41,7 +41,8 @@ def _unary(
     backend: Any, name: str, function: Callable[..., Any], served: frozenset[Any], slow: Callable[..., Any],
     defaults: tuple[Any, ...],
 ) -> Callable[..., Any]:  # fmt: skip
-    shaped, open_one, copy = backend.memory.shaped, opener(backend), backend.copy
+    memory, open_one, copy = backend.memory, opener(backend), backend.copy
+    shaped = memory.shaped
 
     def quick(self: MindSporeArray, *, out: Any = None) -> Any:
         if self.dtype not in served:
@@ -55,7 +56,8 @@ def _unary(
             made = shaped(tensor, self.shape)
         if out is None:
             return made
-        copy(out, made)
+        if not memory.replaced(out, made):
+            copy(out, made)
         return out
 
     return quick
@@ -90,7 +92,8 @@ def _binary(
             made = shaped(tensor, shape) if alike else fresh(tensor)
         if out is None:
             return made
-        copy(out, made)
+        if not memory.replaced(out, made):
+            copy(out, made)
         return out
 
     return quick
