@@ -17,6 +17,7 @@ extern PyMethodDef comparison_methods[];
 extern PyMethodDef reduction_scan_methods[];
 extern PyMethodDef reduction_methods[];
 extern PyMethodDef join_methods[];
+extern PyMethodDef shape_methods[];
 extern PyMethodDef linalg_methods[];
 extern PyMethodDef view_methods[];
 extern PyMethodDef indexing_methods[];

@@ -8,8 +8,13 @@ from ..api import _functions as ops
 from ..cell import cell_of
 from ..checks.dtypes import require_number
 from ..dispatch.elementwise import check_same_device
+from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import bfloat16, float32, float64, scalar_type_name
+from ..state import tls
+
+_softmax = overload("_softmax", "activation").cache
+_log_softmax = overload("_log_softmax", "activation").cache
 
 #: Constants of `selu`, from Klambauer et al., "Self-Normalizing Neural Networks", 2017.
 SELU_ALPHA = 1.6732632423543772848170429916717
@@ -115,9 +120,13 @@ def rrelu_with_noise_backward(
 
 @composite("softmax.int")
 def softmax(self: Any, dim: int, dtype: Any) -> Any:
-    return ops._softmax(self if dtype is None else self.to(dtype), dim, False)
+    if dtype is not None:
+        self = self.to(dtype)
+    return _softmax[self._keys | tls.mode](self, dim, False)
 
 
 @composite("log_softmax.int")
 def log_softmax(self: Any, dim: int, dtype: Any) -> Any:
-    return ops._log_softmax(self if dtype is None else self.to(dtype), dim, False)
+    if dtype is not None:
+        self = self.to(dtype)
+    return _log_softmax[self._keys | tls.mode](self, dim, False)

@@ -8,20 +8,28 @@ from typing import Any
 from ..api import _functions as ops
 from ..autograd_state import is_grad_enabled, no_grad
 from ..deprecation import warn_once
+from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import cpp_type_name, finfo, scalar_type_name, uint8
 from ..keys import AUTOGRAD, OF_TRANSFORM
 from ..layout import suggested_format
 from ..shape_rules.norm import check_groups, check_normalized, check_parameter_types
+from ..state import tls
 from ..tensor_autograd import unversioned
 
 Ints = tuple[int, ...]
+
+_native_layer_norm = overload("native_layer_norm", "norm").cache
 
 
 @composite("layer_norm")
 def layer_norm(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool) -> Any:
     """input (*L, *S), weight (*S), bias (*S) -> (*L, *S)."""
-    return ops.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+    keys = input._keys | tls.mode
+    for parameter in (weight, bias):
+        if parameter is not None:
+            keys |= parameter._keys
+    return _native_layer_norm[keys](input, normalized_shape, weight, bias, eps)[0]
 
 
 @composite("rms_norm")
