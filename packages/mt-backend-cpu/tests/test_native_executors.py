@@ -157,6 +157,66 @@ def test_descriptions_tell_classes_apart() -> None:
         x.sum(0, keepdim=1.0)
 
 
+def test_each_description_is_planned_once(library: Any) -> None:
+    """Calls are told apart by all that a plan may depend on, and by nothing else."""
+    asked: list[Any] = []
+    handed_over: list[Any] = []
+
+    class Call:
+        otherwise = staticmethod(lambda *args: "planned")
+
+    def plan(args: tuple[Any, ...]) -> type[Call]:
+        asked.append(args)
+        return Call
+
+    def other(*args: Any) -> str:
+        handed_over.append(args)
+        return "handed over"
+
+    kinds = ("strided", "number", "plain", "optional tensors")
+    executor = library.Planned(other, plan, CPU, np.asarray, kinds, 4, True)
+    x = made(4, 4)
+    wide = made(4, 8)
+    tensors = [x, x.t(), wide[:, ::2], wide[:, :4], x.to(float64), x[:2], x.reshape(2, 8), x.reshape(16), x.sum()]
+    different = [(t, 1, None, None) for t in tensors]
+    different += [(x, number, None, None) for number in (0, 1.0, True, False, 0.0, -0.0, -1, 2.5, NAN, INF)]
+    different += [
+        (x, 1, plain, None)
+        for plain in (0, 1, True, False, 1.0, (), (1,), (1, 0), (0, 1), (0, 1, 0), "mean", "sum", float32, float64)
+    ]
+    different += [
+        (x, 1, None, several) for several in ([], [x], [None], [x, x], [x, None], [None, x], [x.t()], (x,) * 3)
+    ]
+    for _ in range(2):
+        for args in different:
+            assert executor(*args) == "planned"
+        assert len(asked) == len(different) and not handed_over
+    alike = [(made(4, 4, seed=5), 1, None, None), (x, 1, [0, 1], None), (x, 1, None, (x,))]
+    for args in alike:
+        assert executor(*args) == "planned"
+    assert len(asked) == len(different)
+    for args in (
+        (x, 1j, None, None),
+        (x, 2**64, None, None),
+        (x, 1, {}, None),
+        (x, 1, (1.5,), None),
+        (None, 1, None, None),
+    ):
+        assert executor(*args) == "handed over"
+    assert executor(x, 1, None) == "handed over" and len(asked) == len(different)
+
+
+def test_layouts_are_told_apart(library: Any) -> None:
+    """Tensors of one shape and other strides, in turn."""
+    x, wide = made(4, 4), made(4, 8)
+    layouts = [x.t(), wide[:, ::2], wide[:, :4], wide[:, 1::2].t()]
+    for name, rest in (("clone", (None,)), ("_softmax", (1, False)), ("sum.dim_IntList", ([0], False, None))):
+        executor = executor_of(name, layouts[0])
+        assert type(executor) is library.Planned, name
+        for tensor in layouts * 2:
+            assert outcome(executor, (tensor, *rest)) == outcome(executor.otherwise, (tensor, *rest)), name
+
+
 def test_more_descriptions_than_are_kept() -> None:
     """Shapes that change with each call are planned each time, and what is kept stays bounded."""
     for _ in range(2):
@@ -355,7 +415,12 @@ def recorded_calls() -> Any:
         ("index_select", (x, 0, mt_core.tensor([2, 0]))),
         ("_to_copy", (x, int64, *[None] * 3, False, None)),
     )
-    yield from (("topk", (x, 2, -1, True, True)), ("unbind.int", (x, 0)), ("nan_to_num", (x, None, None, None)))
+    yield from (
+        ("aminmax", (x, 1, False)),
+        ("topk", (x, 2, -1, True, True)),
+        ("unbind.int", (x, 0)),
+        ("nan_to_num", (x, None, None, None)),
+    )
     yield "where.self", (p > 0, x, mt_core.tensor(1.0, requires_grad=True))
     yield "mm", (x, p)
     yield "gather", (x, 1, mt_core.zeros(3, 1, dtype=int64), False)

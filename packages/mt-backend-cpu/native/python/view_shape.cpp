@@ -12,8 +12,9 @@ PyObject* reshaped(PyArrayObject* x, npy_intp* sizes, int ndim) {
 // view(x, sizes): as many elements; one size may be -1, for what is left.
 PyObject* view(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
     if (names != nullptr || !counted(count, 2, "view")) return refused(names, "view");
-    PyArrayObject* x = array_of(arguments[0], "view", 1);
-    if (x == nullptr) return nullptr;
+    // Others than arrays may stand for them.
+    if (!PyArray_Check(arguments[0])) Py_RETURN_NONE;
+    PyArrayObject* x = reinterpret_cast<PyArrayObject*>(arguments[0]);
     PyObject* sizes = arguments[1];
     if ((!PyTuple_Check(sizes) && !PyList_Check(sizes)) || Py_SIZE(sizes) > NPY_MAXDIMS || !PyArray_IS_C_CONTIGUOUS(x))
         Py_RETURN_NONE;
@@ -44,8 +45,9 @@ PyObject* view(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject
 // unsqueeze(x, dim)
 PyObject* unsqueeze(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
     if (names != nullptr || !counted(count, 2, "unsqueeze")) return refused(names, "unsqueeze");
-    PyArrayObject* x = array_of(arguments[0], "unsqueeze", 1);
-    if (x == nullptr) return nullptr;
+    // Others than arrays may stand for them.
+    if (!PyArray_Check(arguments[0])) Py_RETURN_NONE;
+    PyArrayObject* x = reinterpret_cast<PyArrayObject*>(arguments[0]);
     if (!PyLong_CheckExact(arguments[1])) Py_RETURN_NONE;
     int overflow;
     long long dim = PyLong_AsLongLongAndOverflow(arguments[1], &overflow);
