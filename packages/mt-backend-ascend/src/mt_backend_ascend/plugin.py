@@ -14,6 +14,7 @@ from mt_mindspore.backend import MindSporeBackend
 
 from .backend import AclBackend
 from .cann.libraries import candidates
+from .mindspore_runtime import AscendBackend
 
 __all__ = ["TARGET_VARIABLE", "backend", "why_no_ascend"]
 
@@ -61,7 +62,7 @@ def _made() -> Any:
     if reason:
         remedy = f"Use device='cpu', or set {TARGET_VARIABLE}=CPU for the same device on MindSpore's CPU kernels"
         return UnavailableBackend(CONTRACT, "npu", reason, remedy)
-    return MindSporeBackend("npu", target)
+    return AscendBackend("npu") if target == "Ascend" else MindSporeBackend("npu", target)
 
 
 backend = _made()

@@ -346,6 +346,13 @@ static block *block_of(uint64_t address, uint64_t size)
     return NULL;
 }
 
+// The device that memory lies on; -1 for what is no device's.
+int fake_device_of(uint64_t address)
+{
+    block *found = block_of(address, 1);
+    return found ? found->device : -1;
+}
+
 static void forget_done_uses(void)
 {
     int kept = 0;

@@ -85,6 +85,8 @@ def devices() -> None:
     with torch.npu.device(1):
         assert torch.zeros(2, device="npu").device.index == 1
     torch.npu.set_device("npu:0")
+    for index in (3, 0, 2):
+        assert FAKE.fake_device_of(ctypes.c_uint64(torch.empty(3, device=f"npu:{index}").data_ptr())) == index
     properties = torch.npu.get_device_properties(3)
     assert (properties.name, properties.total_memory) == ("Ascend910B3", 256 << 20)
     assert (properties.cube_core_num, properties.vector_core_num, properties.L2_cache_size) == (20, 40, 192 << 20)

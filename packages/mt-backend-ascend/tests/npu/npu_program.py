@@ -75,6 +75,32 @@ def views_and_writes() -> None:
 
 
 @program
+def what_the_runtime_asks_mindspore_for() -> None:
+    """The wheel has every name that the runtime of an NPU uses; kernels are refused where there is none."""
+    import operator
+
+    import mindspore
+
+    from mt_backend_ascend.custom_kernel import places
+    from mt_backend_ascend.mindspore_runtime import NAMES
+
+    for name in NAMES:
+        operator.attrgetter(name)(mindspore)
+    assert "stream_ptr(self: " in mindspore.runtime.Stream.stream_ptr.__doc__
+    assert set(mindspore.runtime.memory_stats()) >= {
+        "total_allocated_memory", "max_allocated_memory", "total_reserved_memory", "max_reserved_memory",
+    }  # fmt: skip
+    torch.ones(3, device="npu").add_(1)
+    places.drain()
+    try:
+        places.runtime_for("kernel axpy")
+    except RuntimeError as error:
+        assert "kernel axpy needs an Ascend device, and MT_ASCEND_TARGET=CPU" in str(error)
+    else:
+        raise AssertionError("a kernel is taken without a device")
+
+
+@program
 def copies() -> None:
     """`copy_` writes into whole storages, views, 0-dim views, expanded targets and overlapping ones, in every dtype."""
     names = "bool uint8 int8 int16 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128"

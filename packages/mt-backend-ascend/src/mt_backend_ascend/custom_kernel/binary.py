@@ -15,6 +15,7 @@ from typing import Any
 
 from mt_core.plugins import runtime_access
 
+from ..cann.acl import Acl
 from .arguments import Passed
 from .launcher import Kernel
 from .places import DEVICE, runtime_for
@@ -46,8 +47,10 @@ class BinaryKernel(Kernel):
         super().__init__(kernel, argtypes)
         place = Path(os.fspath(binary)).resolve(strict=True)
         runtime = runtime_for(f"kernel {kernel}")
-        self._acl = runtime.driver.acl
-        runtime.driver.bind(runtime_access.current_index(DEVICE))
+        driver = getattr(runtime, "driver", None)  # MindSpore's runtime has none: its thread has its device
+        if driver is not None:
+            driver.bind(runtime_access.current_index(DEVICE))
+        self._acl = Acl.loaded() if driver is None else driver.acl
         #: The newest function for launching that this CANN has.
         self.entry = self._acl.first_of("launch")
         load, find = self._acl.raw("aclrtBinaryLoadFromFile"), self._acl.raw("aclrtBinaryGetFunction")
