@@ -61,6 +61,8 @@ class CpuMachine:
         self.living: list[np.ndarray] = []
         self.words = np.zeros(2, np.uint64)
         self.source: Callable[[str], str] = source_of
+        #: Sources that are no family's, by names that no family has.
+        self.others: dict[str, str] = {}
 
     def engine(self) -> Path:
         """The compiled fibers."""
@@ -74,7 +76,7 @@ class CpuMachine:
         if not wanted:
             return
         lines = [f"MT_LAUNCHER(launch_{i}, {expression})" for i, expression in enumerate(wanted)]
-        text = "#define MT_CPU\n" + self.source(family) + "\n" + "\n".join(lines) + "\n"
+        text = "#define MT_CPU\n" + (self.others.get(family) or self.source(family)) + "\n" + "\n".join(lines) + "\n"
         flags = [*FLAGS, *(["-fsanitize=thread"] if self.races else [])]
         header = (HERE / "cuda_cpu.h").read_text()
         name = hashlib.sha256("\n".join([text, header, *flags, str(self.engine())]).encode()).hexdigest()[:24]
@@ -106,6 +108,13 @@ class CpuMachine:
                 raise KernelFault(f"{expression}: {kinds.get(fault) or library.mt_message().decode()} ({fault})")
 
         return run
+
+    def launcher_of_source(self, source: str, expression: str, codes: str, options: Sequence[str]) -> Launcher:
+        """See `mt_backend_gpu.compiled.driver.CudaMachine`; options are NVRTC's, and none is taken here."""
+        assert not options, options
+        family = f"own {hashlib.sha256(source.encode()).hexdigest()[:16]}"
+        self.others[family] = '#include "cuda_cpu.h"\n' + source
+        return self.launcher(family, expression, codes)
 
     def keep(self, array: np.ndarray) -> np.ndarray:
         """Let an array count as memory of the device while races are looked for."""

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from mt_core.dtypes import dtype as DType
 from mt_core.keys import CONJUGATE, NEGATIVE
+from mt_core.plugins.kernel_arguments import CType, Typed, tensor
 from mt_core.tensor import Tensor
 
-from ..custom_kernel.arguments import CType, Typed, tensor
 from ..custom_kernel.places import DEVICE
 from .descriptors import DATA_TYPES, FORMATS, Descriptors, Given
 

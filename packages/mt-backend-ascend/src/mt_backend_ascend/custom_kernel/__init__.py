@@ -4,7 +4,8 @@
 `ascendc_op` makes an operator. Numbers are given in C types: ``u32(8)``, ``f32(0.5)``, or declared as ``argtypes``.
 """
 
-from .arguments import boolean, f32, f64, i8, i16, i32, i64, struct, tensor, u8, u16, u32, u64
+from mt_core.plugins.kernel_arguments import boolean, f32, f64, i8, i16, i32, i64, struct, tensor, u8, u16, u32, u64
+
 from .binary import BinaryKernel
 from .building import AscendcLibrary, ascendc_load
 from .launcher import KernelLauncher

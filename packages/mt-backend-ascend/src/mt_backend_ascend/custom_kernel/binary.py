@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from mt_core.plugins import runtime_access
+from mt_core.plugins.kernel_arguments import Passed
 
 from ..cann.acl import Acl
-from .arguments import Passed
 from .launcher import Kernel
 from .places import DEVICE, runtime_for
 

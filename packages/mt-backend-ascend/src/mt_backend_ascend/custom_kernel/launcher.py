@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from mt_core.plugins.discovery import PluginError
+from mt_core.plugins.kernel_arguments import Passed, passed
 
 from ..cann.errors import AclError
-from .arguments import Passed, passed
 from .places import blocks_launches, common_index, drain, runtime_for, stream_of, tensor_ptr
 
 __all__ = ["Kernel", "KernelLauncher", "library_of"]

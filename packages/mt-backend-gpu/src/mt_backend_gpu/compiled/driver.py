@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from importlib.metadata import version as distribution_version
 from typing import Any
 
 from . import cache, nvrtc
+from .cache import key_of
 from .machine import Launcher, parameters, source_of
 
 __all__ = ["CudaMachine", "Cuda", "driver"]
@@ -129,6 +131,28 @@ class CudaMachine:
             with self.lock:
                 function = self.function(self.compiled(family, expression), expression)
                 found = self.launchers[key] = self.launcher_of(function, expression, codes)
+        return found
+
+    def launcher_of_source(self, source: str, expression: str, codes: str, options: Sequence[str]) -> Launcher:
+        """The launcher of a kernel in a source of somebody's own, compiled with options besides the usual ones."""
+        key = (key_of(source, [], options), expression, codes)
+        found = self.launchers.get(key)
+        if found is None:
+            with self.lock:
+                option, binary = self.architecture()
+                compiled = self.compiled_source(source, expression, (option, "--std=c++17", *options), binary)
+                found = self.launcher_of(self.function(compiled, expression), expression, codes)
+                self.launchers[key] = found
+        return found
+
+    def launcher_of_image(self, image: bytes, name: str, codes: str) -> Launcher:
+        """The launcher of a kernel in a cubin, a fatbin or PTX (which ends in a zero byte), by its symbol."""
+        key = (hashlib.sha256(image).hexdigest(), name, codes)
+        found = self.launchers.get(key)
+        if found is None:
+            with self.lock:
+                function = self.function(nvrtc.Compiled(image, {name: name}, ""), name)
+                found = self.launchers[key] = self.launcher_of(function, name, codes)
         return found
 
     def launcher_of(self, function: int, name: str, codes: str) -> Launcher:

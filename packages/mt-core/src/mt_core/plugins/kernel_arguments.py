@@ -1,4 +1,4 @@
-"""Arguments of kernels in their C types: declared once (``argtypes``), or by the wrapper of each value.
+"""Arguments of kernels of one's own in their C types: declared once (``argtypes``), or by the wrapper of each value.
 
 A C function takes an integer, a float and a double in different places and widths, and cannot tell what it was given.
 A Python number has no C type, so none is guessed.
@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from mt_core.dtypes import dtype as DType
-from mt_core.tensor import Tensor
+from ..dtypes import dtype as DType
+from ..tensor import Tensor
 
 __all__ = [
     "CType", "Passed", "Struct", "Typed", "boolean", "f32", "f64", "i8", "i16", "i32", "i64", "passed", "struct",
