@@ -116,6 +116,10 @@ class CpuMachine:
         self.others[family] = '#include "cuda_cpu.h"\n' + source
         return self.launcher(family, expression, codes)
 
+    def launcher_of_image(self, image: bytes, name: str, codes: str) -> Launcher:
+        """Machine code of a GPU does not run here."""
+        raise NotImplementedError("machine code of a GPU does not run on the CPU")
+
     def keep(self, array: np.ndarray) -> np.ndarray:
         """Let an array count as memory of the device while races are looked for."""
         if self.races:

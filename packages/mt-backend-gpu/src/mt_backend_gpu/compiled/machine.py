@@ -36,6 +36,12 @@ class Machine(Protocol):
             Its parameters as codes of `struct`, laid out natively: ``"qPP"`` is an i64 and two pointers.
         """
 
+    def launcher_of_source(self, source: str, expression: str, codes: str, options: Sequence[str]) -> Launcher:
+        """The launcher of a kernel in a source of somebody's own; `options` are NVRTC's."""
+
+    def launcher_of_image(self, image: bytes, name: str, codes: str) -> Launcher:
+        """The launcher of a kernel in machine code or PTX, by its symbol."""
+
     def empty(self, shape: Sequence[int], dtype: Any) -> Any:
         """A row-major array whose elements hold anything."""
 
