@@ -5,49 +5,15 @@
 
 #include "kernels/loops.hpp"
 #include "kernels/tables.hpp"
+#include "kernels/tiles.hpp"
 
 MT_NAMESPACE {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int WIDTH = 16, HEIGHT = 12;
-#elif defined(__AVX2__)
-constexpr int WIDTH = 8, HEIGHT = 6;
-#else
-constexpr int WIDTH = 4, HEIGHT = 4;
-#endif
+// So many places are packed together.
+constexpr int64_t STRIP = 128;
 
-// A tile of the product: HEIGHT outputs of ACROSS places; at most DEPTH terms are added up before the next begin, and
-// STRIP places are packed together.
-constexpr int ACROSS = 2 * WIDTH;
-constexpr int64_t DEPTH = 192, STRIP = 128;
-
-using Vector = float __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias));
-
-MT_INLINE Vector load(const float* from) { return *reinterpret_cast<const Vector*>(from); }
-
-// a (depth, HEIGHT), b (depth, ACROSS) -> product (HEIGHT, ACROSS).
-MT_FLAT void multiply(const float* a, const float* b, int64_t depth, float* product) {
-    Vector sums[HEIGHT][2];
-#pragma GCC unroll 16
-    for (int i = 0; i < HEIGHT; ++i) sums[i][0] = sums[i][1] = Vector{};
-    for (int64_t k = 0; k < depth; ++k, a += HEIGHT, b += ACROSS) {
-        const Vector left = load(b), right = load(b + WIDTH);
-#pragma GCC unroll 16
-        for (int i = 0; i < HEIGHT; ++i) {
-            const Vector factor = a[i] - Vector{};
-            sums[i][0] += factor * left;
-            sums[i][1] += factor * right;
-        }
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < HEIGHT; ++i) {
-        *reinterpret_cast<Vector*>(product + i * ACROSS) = sums[i][0];
-        *reinterpret_cast<Vector*>(product + i * ACROSS + WIDTH) = sums[i][1];
-    }
-}
-
-int64_t packed_size(int64_t outputs, int64_t depth) { return (outputs + HEIGHT - 1) / HEIGHT * HEIGHT * depth; }
+int64_t packed_size(int64_t outputs, int64_t depth) { return whole_tiles(outputs) * depth; }
 
 void pack_weights(const float* w, int64_t outputs, int64_t depth, float* packed) {
     for (int64_t first = 0; first < outputs; first += HEIGHT)

@@ -13,6 +13,7 @@ extern const PoolTable pool;
 extern const UpsampleTable pool_upsample;
 extern const LossTable loss;
 extern const ConvTable conv;
+extern const AttentionTable attention;
 extern const HalfTable half;
 extern const ElementwiseTable elementwise;
 extern const RandomTable random;
@@ -34,6 +35,7 @@ const Tables tables = {
     &pool_upsample,
     &loss,
     &conv,
+    &attention,
     &half,
     &elementwise,
     &random,

@@ -194,6 +194,22 @@ struct ConvTable {
                            int64_t of_sample, int64_t of_result, int64_t first, int64_t n);
 };
 
+// softmax(query key^T, times the product of both factors) value, of rows that are `step` elements apart.
+struct Attention {
+    int64_t queries, keys, width, values, query_step, key_step, value_step;
+    float query_factor, key_factor;
+    bool causal;
+};
+
+struct AttentionTable {
+    // How many queries are taken together, and how many numbers `attend` needs room for.
+    int64_t across;
+    int64_t (*room)(const Attention& s);
+    // Queries [begin, end); the result (queries, values) is row-major.
+    void (*attend)(const float* query, const float* key, const float* value, float* result, const Attention& s,
+                   int64_t begin, int64_t end, float* space);
+};
+
 struct HalfTable {
     void (*from_bfloat16)(const uint16_t* x, float* result, int64_t n);
     void (*to_bfloat16)(const float* x, uint16_t* result, int64_t n);
@@ -271,6 +287,7 @@ struct Tables {
     const UpsampleTable* upsample;
     const LossTable* loss;
     const ConvTable* conv;
+    const AttentionTable* attention;
     const HalfTable* half;
     const ElementwiseTable* elementwise;
     const RandomTable* random;

@@ -28,6 +28,7 @@ extern PyMethodDef upsample_methods[];
 extern PyMethodDef loss_methods[];
 extern PyMethodDef conv_methods[];
 extern PyMethodDef executor_methods[];
+extern PyMethodDef attention_methods[];
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 

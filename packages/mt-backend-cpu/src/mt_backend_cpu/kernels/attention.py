@@ -15,7 +15,7 @@ from .activation_softmax import softmax
 Array = np.ndarray
 
 
-def _are_batches_of_one_shape(query: Any, key: Any, value: Any, *options: Any) -> bool:
+def are_batches_of_one_shape(query: Any, key: Any, value: Any, *options: Any) -> bool:
     """Whether the tensors are (*, l, e), (*, s, e) and (*, s, v), without broadcasting and none of them empty."""
     q, k, v = query._array.shape, key._array.shape, value._array.shape
     return (
@@ -24,7 +24,7 @@ def _are_batches_of_one_shape(query: Any, key: Any, value: Any, *options: Any) -
     )  # fmt: skip
 
 
-_PLAIN = Accepts(dtypes=FLOATS, also=_are_batches_of_one_shape)
+_PLAIN = Accepts(dtypes=FLOATS, also=are_batches_of_one_shape)
 
 
 @fused("_plain_attention", _PLAIN)

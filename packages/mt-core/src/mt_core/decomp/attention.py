@@ -98,6 +98,8 @@ def scaled_dot_product_attention(
         return ops._plain_attention(query, key, value, is_causal, scale)
     if d.compute is not d:
         wide = [t.to(d.compute) if t.dtype is d else t for t in (query, key, value)]
+        if attn_mask is None and dropout_p == 0:
+            return ops._plain_attention(wide[0], wide[1], wide[2], is_causal, scale).to(d)
         mask = attn_mask if attn_mask is None or attn_mask.dtype is dtypes.bool else attn_mask.to(d.compute)
         return _attend(wide[0], wide[1], wide[2], mask, dropout_p, is_causal, scale).to(d)
     return _attend(query, key, value, attn_mask, dropout_p, is_causal, scale)
