@@ -66,6 +66,7 @@ NIGHTLY = (
     "clients",
     "packaging",
     "mutate",
+    "sanitizers",
     "bench",
 )
 
@@ -360,10 +361,21 @@ def parity(session: nox.Session) -> None:
 
 
 @nox.session
+def sanitizers(session: nox.Session) -> None:
+    """Test the native library built with sanitizers: ./dev sanitizers [address] [thread] [-- PYTEST ...]."""
+    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(APART)])
+    session.run("python", "-m", "tools.sanitize", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
-    """Measure latencies, beside PyTorch's where it can be installed: ./dev bench [distributed] [OPTION ...]."""
-    prepare(session, [*workspace((*BASE, "mt-distributed")), "mpi4py", "mpich"])
-    session.run_install("python", "-m", "pip", "install", "--quiet", PYTORCH, success_codes=[0, 1])
+    """Measure beside PyTorch, where it can be had: ./dev bench [distributed | performance] [OPTION ...].
+
+    BENCH_TORCH_PYTHON names an interpreter that has it; else it is installed.
+    """
+    prepare(session, [*workspace((*BASE, "mt-distributed")), "mpi4py", "mpich", "matplotlib"])
+    if "BENCH_TORCH_PYTHON" not in os.environ:
+        session.run_install("python", "-m", "pip", "install", "--quiet", PYTORCH, success_codes=[0, 1])
     session.run("python", "-m", "tools.bench", *session.posargs)
 
 

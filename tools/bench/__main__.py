@@ -4,6 +4,7 @@ python -m tools.bench                                  PyTorch of this environme
 python -m tools.bench --torch-python VENV/bin/python   PyTorch of another one
 python -m tools.bench --only softmax --rounds 4
 python -m tools.bench distributed                      collectives and data parallel training on several processes
+python -m tools.bench performance --page               large kernels and models, and the page that shows them
 """
 
 from __future__ import annotations
@@ -66,8 +67,15 @@ def main() -> None:
         from tools.bench import distributed  # lazy: it takes what is here
 
         return distributed.main(sys.argv[2:])
+    if sys.argv[1:2] == ["performance"]:
+        from tools.bench import performance  # lazy: it takes what is here
+
+        return performance.main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description=__doc__.splitlines()[0])
-    parser.add_argument("--torch-python", default=sys.executable, help="an interpreter that has PyTorch")
+    parser.add_argument(
+        "--torch-python", default=os.environ.get("BENCH_TORCH_PYTHON", sys.executable),
+        help="an interpreter that has PyTorch; BENCH_TORCH_PYTHON where none is given",
+    )  # fmt: skip
     parser.add_argument(
         "--only", default="", help="a part of the names of what is measured: 'softmax', '4x4, gradient'"
     )

@@ -86,7 +86,7 @@ def test_convolutions_of_any_geometry(library: Any, transposed: bool) -> None:
             np.testing.assert_array_equal(made[0], made[1])
             np.testing.assert_array_equal(made[2], made[3])
             compared += 1
-    assert compared > 100
+    assert compared > 40 * len(library.levels())
 
 
 def test_the_gradient_of_weights_is_a_sum_over_all_places(library: Any) -> None:

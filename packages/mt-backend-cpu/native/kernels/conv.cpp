@@ -114,42 +114,81 @@ void correlate(const float* x, const float* packed, const float* bias, float* re
     }
 }
 
-constexpr int64_t TOGETHER = 128;
+// Places of a row that are summed together; strides and reaches of kernels up to which rows are laid out for it.
+constexpr int64_t TOGETHER = 128, STRIDES = 4, REACH = 64;
+constexpr int64_t LAID_OUT = TOGETHER + REACH + 4 * WIDTH;
 
-template <int STEP>
-MT_FLAT void add_scaled(const float* from, int64_t stride, float factor, float* sums, int64_t begin, int64_t end) {
-    const int64_t step = STEP ? STEP : stride;
-    MT_VECTORIZE
-    for (int64_t o = begin; o < end; ++o) sums[o] += factor * from[o * step];
+// Elements begin, begin + step, ... of a row of n, and zeros where there are none.
+inline void lay_out(const float* row, int64_t n, int64_t begin, int64_t step, int64_t count, float* line) {
+    const int64_t lowest = begin >= 0 ? 0 : std::min(count, (-begin + step - 1) / step);
+    const int64_t highest = std::max(lowest, std::min(count, n - 1 - begin < 0 ? 0 : (n - 1 - begin) / step + 1));
+    std::fill(line, line + lowest, 0.f);
+    copy_strided(row + begin + lowest * step, step, highest - lowest, line + lowest);
+    std::fill(line + highest, line + count, 0.f);
+}
+
+// sums[o] += factors[d] * taps[d][o], for o < n rounded up to four vectors.
+MT_FLAT void add_taps(const float* const* taps, const float* factors, int64_t count, float* sums, int64_t n) {
+    for (int64_t o = 0; o < n; o += 4 * WIDTH) {
+        Vector held[4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) held[i] = load(sums + o + i * WIDTH);
+        for (int64_t d = 0; d < count; ++d) {
+            const Vector factor = factors[d] - Vector{};
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; ++i) held[i] += factor * load(taps[d] + o + i * WIDTH);
+        }
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) *reinterpret_cast<Vector*>(sums + o + i * WIDTH) = held[i];
+    }
+}
+
+// Adds what one row of the input gives to n places of the output from `first`.
+void add_row(const float* row, const float* factors, const Windows& w, int64_t first, int64_t n, float* sums) {
+    const int64_t step = w.stride[2], spread = w.dilation[2], begin = first * step - w.padding[2];
+    float lines[STRIDES][LAID_OUT];
+    if (step <= STRIDES && (w.kernel[2] - 1) * spread / step < REACH) {
+        const int64_t reach = (w.kernel[2] - 1) * spread / step;
+        for (int64_t r = 0; r < step; ++r) {
+            lay_out(row, w.input[2], begin + r, step, n + reach, lines[r]);
+            std::fill(lines[r] + n + reach, lines[r] + n + reach + 4 * WIDTH, 0.f);
+        }
+        for (int64_t d = 0; d < w.kernel[2]; d += REACH) {
+            const int64_t count = std::min(REACH, w.kernel[2] - d);
+            const float* taps[REACH];
+            for (int64_t t = 0; t < count; ++t)
+                taps[t] = lines[(d + t) * spread % step] + (d + t) * spread / step;
+            add_taps(taps, factors + d, count, sums, n);
+        }
+        return;
+    }
+    for (int64_t d = 0; d < w.kernel[2]; ++d) {
+        lay_out(row, w.input[2], begin + d * spread, step, n, lines[0]);
+        std::fill(lines[0] + n, lines[0] + n + 4 * WIDTH, 0.f);
+        const float* tap = lines[0];
+        add_taps(&tap, factors + d, 1, sums, n);
+    }
 }
 
 // One output plane as sums of scaled rows of the input; x and the result row-major.
 void correlate_rows(const float* x, const float* weights, float bias, float* result, const Correlation& s) {
     const Windows& w = s.windows;
-    const int64_t channels = s.depth / (w.kernel[0] * w.kernel[1] * w.kernel[2]), step = w.stride[2];
-    float sums[TOGETHER];
+    const int64_t channels = s.depth / (w.kernel[0] * w.kernel[1] * w.kernel[2]);
+    float sums[TOGETHER + 4 * WIDTH];
     for (int64_t i = 0; i < w.output[0]; ++i)
         for (int64_t j = 0; j < w.output[1]; ++j)
             for (int64_t first = 0; first < w.output[2]; first += TOGETHER) {
                 const int64_t n = std::min(TOGETHER, w.output[2] - first);
-                std::fill(sums, sums + n, bias);
-                const float* factor = weights;
+                std::fill(sums, sums + n + 4 * WIDTH, bias);
+                const float* factors = weights;
                 for (int64_t c = 0; c < channels; ++c)
                     for (int64_t a = 0; a < w.kernel[0]; ++a)
-                        for (int64_t b = 0; b < w.kernel[1]; ++b, factor += w.kernel[2]) {
+                        for (int64_t b = 0; b < w.kernel[1]; ++b, factors += w.kernel[2]) {
                             const int64_t depth = i * w.stride[0] + a * w.dilation[0] - w.padding[0];
                             const int64_t height = j * w.stride[1] + b * w.dilation[1] - w.padding[1];
                             if (depth < 0 || depth >= w.input[0] || height < 0 || height >= w.input[1]) continue;
                             const float* row = x + ((c * w.input[0] + depth) * w.input[1] + height) * w.input[2];
-                            for (int64_t d = 0; d < w.kernel[2]; ++d) {
-                                const int64_t offset = first * step + d * w.dilation[2] - w.padding[2];
-                                const int64_t begin = std::min(n, offset >= 0 ? 0 : (-offset + step - 1) / step);
-                                const int64_t behind = w.input[2] - 1 - offset;
-                                const int64_t end = std::max(begin, std::min(n, behind < 0 ? 0 : behind / step + 1));
-                                if (step == 1) add_scaled<1>(row + offset, step, factor[d], sums, begin, end);
-                                else if (step == 2) add_scaled<2>(row + offset, step, factor[d], sums, begin, end);
-                                else add_scaled<0>(row + offset, step, factor[d], sums, begin, end);
-                            }
+                            add_row(row, factors, w, first, n, sums);
                         }
                 std::copy(sums, sums + n, result);
                 result += n;

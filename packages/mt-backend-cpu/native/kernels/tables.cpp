@@ -14,6 +14,7 @@ extern const UpsampleTable pool_upsample;
 extern const LossTable loss;
 extern const ConvTable conv;
 extern const AttentionTable attention;
+extern const FftTable fft;
 extern const HalfTable half;
 extern const ElementwiseTable elementwise;
 extern const RandomTable random;
@@ -36,6 +37,7 @@ const Tables tables = {
     &loss,
     &conv,
     &attention,
+    &fft,
     &half,
     &elementwise,
     &random,

@@ -210,6 +210,33 @@ struct AttentionTable {
                    int64_t begin, int64_t end, float* space);
 };
 
+// Sequences of n, the product of `factors`, each of 2 to 5. Twiddles are those of each stage, pairs of real and
+// imaginary part; `halves` are the n + 1 first roots of unity of order 2 n, for transforms of real numbers, or null.
+struct FftPlan {
+    int64_t n, stages;
+    const int32_t* factors;
+    const float *twiddles, *halves;
+};
+
+constexpr int MOST_LANES = 16;
+
+// Where the sequences begin, and how far apart their elements lie; the last ones repeat where there are fewer than lanes.
+struct FftLanes {
+    int64_t at[MOST_LANES], count, step;
+};
+
+struct FftTable {
+    int64_t lanes;
+    int64_t (*room)(int64_t n);
+    void (*complex_lanes)(const FftPlan& plan, const float* x, float* y, const FftLanes& from, const FftLanes& to,
+                          bool forward, float scale, float* space);
+    // Real numbers of one sequence lie `inner` apart; the steps of their lanes are those of two.
+    void (*real_lanes)(const FftPlan& plan, const float* x, float* y, const FftLanes& from, const FftLanes& to,
+                       int64_t inner, float scale, float* space);
+    void (*lanes_to_real)(const FftPlan& plan, const float* x, float* y, const FftLanes& from, const FftLanes& to,
+                          int64_t inner, float scale, float* space);
+};
+
 struct HalfTable {
     void (*from_bfloat16)(const uint16_t* x, float* result, int64_t n);
     void (*to_bfloat16)(const float* x, uint16_t* result, int64_t n);
@@ -288,6 +315,7 @@ struct Tables {
     const LossTable* loss;
     const ConvTable* conv;
     const AttentionTable* attention;
+    const FftTable* fft;
     const HalfTable* half;
     const ElementwiseTable* elementwise;
     const RandomTable* random;

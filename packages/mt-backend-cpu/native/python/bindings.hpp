@@ -29,6 +29,7 @@ extern PyMethodDef loss_methods[];
 extern PyMethodDef conv_methods[];
 extern PyMethodDef executor_methods[];
 extern PyMethodDef attention_methods[];
+extern PyMethodDef fft_methods[];
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 
