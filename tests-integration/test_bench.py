@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.bench import report, scaling  # noqa: E402
+from tools.bench import performance, report, scaling  # noqa: E402
 
 OURS = {"4x4, no gradient/add": 3e-6, "4x4, no gradient/exp": 2e-6, "larger/import": 0.1}
 THEIRS = {"4x4, no gradient/add": 1e-6, "4x4, no gradient/exp": 6e-6, "larger/import": 1.0}
@@ -70,3 +70,37 @@ def test_the_figures_of_the_simulation_are_fitted_to_two_processes():
     measured = {f"all_reduce on 2/{n} MB": 1e-5 + n * 2.0**20 * 3e-9 for n in (1, 4, 16)}
     alpha, beta = scaling.fitted({**measured, "all_reduce on 2/4 B": 1e-5, "all_reduce on 4/4 B": 1.0})
     assert (alpha, beta) == (1e-5, pytest.approx(3e-9, rel=1e-2))
+
+
+def test_what_got_slower_is_named_the_worst_first():
+    before = {"forward/add": 1.0, "forward/exp": 1.0, "forward/sum": 1.0, "machine/bytes per second": 1.0}
+    ours = {"forward/add": 1.5, "forward/exp": 1.05, "forward/sum": 3.0, "machine/bytes per second": 9.0}
+    assert performance.slower(ours, before) == ["forward/sum: 3.00", "forward/add: 1.50"]
+    assert performance.slower(before, ours) == []
+
+
+def test_the_page_tells_means_and_the_largest_ratio():
+    found = {
+        "mindtorch": {"1": {"forward/add": 2.0, "forward/exp": 1.0, "growth/add/1": 5.0}},
+        "torch": {"1": {"forward/add": 1.0, "forward/exp": 2.0, "growth/add/1": 1.0}},
+    }
+    lines = performance.page(found, "made today").splitlines()
+    assert "made today" in lines
+    assert "| forward | 1 | 1.00 | 0.9 | 2.00 (add) | 1.3 |" in lines
+    assert "| forward: exp | 0.50 |" in lines
+    assert not any("growth" in line for line in lines)
+
+
+def test_large_cases_run():
+    command = [
+        sys.executable,
+        "-m",
+        "tools.bench.measure_large",
+        "mindtorch",
+        "--only=forward/transposed",
+        "--seconds=0.001",
+    ]
+    finished = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    found = json.loads(finished.stdout)
+    assert sorted(found) == ["forward/transposed copy"]
+    assert all(0 < seconds < 10 for seconds in found.values())
