@@ -14,6 +14,8 @@ import mt_core.decomp
 ROOM = Path(mt_backend_cpu.kernels.__path__[0])
 NATIVE = Path(mt_backend_cpu.native.__path__[0])
 COMPOSITES = Path(mt_core.decomp.__path__[0])
+#: Folder of C++ -> families that have no file there: they only move memory, by the functions of views.
+MOVES = {"kernels": {"creation", "view_join"}, "python": {"creation"}}
 MODULES = sorted([*ROOM.glob("*.py"), *NATIVE.glob("*.py")])
 
 
@@ -52,4 +54,4 @@ def test_native_kernels_stand_beside_those_that_they_stand_in_for() -> None:
     assert written <= {path.stem for path in (*ROOM.glob("*.py"), *COMPOSITES.glob("*.py"))}
     sources = Path(__file__).parents[1] / "native"
     for folder in ("kernels", "python"):
-        assert written <= {path.stem for path in (sources / folder).glob("*.cpp")}
+        assert written - MOVES[folder] == written & {path.stem for path in (sources / folder).glob("*.cpp")}
