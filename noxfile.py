@@ -64,6 +64,7 @@ NIGHTLY = (
     "distributed_thorough",
     "distributed_clients",
     "clients",
+    "surface",
     "packaging",
     "mutate",
     "sanitizers",
@@ -254,6 +255,14 @@ def clients_quick(session: nox.Session) -> None:
     )
     refuse_pytorch(session)
     session.run("python", "-m", "tools.clients", "--quick", *session.posargs)
+
+
+@nox.session
+def surface(session: nox.Session) -> None:
+    """Look for every public name of PyTorch, call each once, write docs/names.md: ./dev surface [REGEX] [--show]."""
+    prepare(session, [*workspace((*BASE, "mt-distributed"))])
+    refuse_pytorch(session)
+    session.run("python", "-m", "tools.surface", *session.posargs, env={"OMP_NUM_THREADS": "1"})
 
 
 @nox.session

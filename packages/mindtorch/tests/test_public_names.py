@@ -18,7 +18,10 @@ NAMES = json.loads((SNAPSHOTS / "names.json").read_text())
 #: Public name -> why it says something else than in PyTorch.
 APART = {
     "torch.Future": "one class here",
+    "torch.JITException": "torch.jit's, which says where it is defined",
+    "torch.ScriptFunction": "torch.jit's, which says where it is defined",
     "torch._C.TensorBase": "one class here",
+    "torch.backends.cuda.SDPAParams": "has a private name in PyTorch",
     "torch.hub.tqdm": "of the package tqdm, or a class with a module of its own where that is missing",
     "torch.library.CustomOpDef": "PyTorch's private module for it does not exist here",
     "torch.nn.utils.clip_grads_with_norm_": "has a private name in PyTorch",

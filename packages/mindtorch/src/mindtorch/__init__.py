@@ -69,20 +69,49 @@ _EXPORTS = {
         FutureType IntType ListType NoneType NumberType OptionalType RRefType StreamObjType StringType SymBoolType
         SymIntType TensorType TupleType Type parse_schema""",
     "._checking": """_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with
-        _check_type _check_value _check_with""",
+        _check_type _check_value _check_with sym_constrain_range sym_constrain_range_for_size""",
     "._compile": "compile",
-    "._compiler_types": "Block Graph Node PyTorchFileWriter Use Value",
+    "._compiler_types": """AggregationType AliasDb ArgumentSpec BenchmarkConfig BenchmarkExecutionStats Block
+        BufferDict CallStack Capsule ClassType Code CompleteArgumentSpec ConcreteModuleType ConcreteModuleTypeBuilder
+        DeepCopyMemoTable
+        DeserializationStorageContext EnumType ErrorReport ExecutionPlan Gradient Graph GraphExecutorState IODescriptor
+        InferredType InterfaceType LiteScriptModule LockingLogger ModuleDict Node NoopLogger OperatorInfo ParameterDict
+        PyObjectType PyTorchFileWriter ScriptClass ScriptClassFunction ScriptDict ScriptDictIterator
+        ScriptDictKeyIterator ScriptList ScriptListIterator ScriptMethod ScriptModuleSerializer ScriptObject
+        ScriptObjectProperty SerializationStorageContext StaticModule ThroughputBenchmark TracingState UnionType Use
+        Value import_ir_module import_ir_module_from_buffer merge_type_from_type_comment parse_ir parse_type_comment
+        sym_fresh_size unify_type_list""",
+    "._build": """compiled_with_cxx11_abi has_lapack has_mkl has_openmp has_spectral init_num_threads
+        is_vulkan_available""",
+    "._operators_of_libraries": """batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt
+        batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_stats choose_qparams_optimized
+        cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution cudnn_convolution_add_relu cudnn_convolution_relu
+        cudnn_convolution_transpose cudnn_grid_sampler cudnn_is_acceptable empty_quantized fbgemm_linear_fp16_weight
+        fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight fbgemm_linear_int8_weight_fp32_activation
+        fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix
+        fused_moving_avg_obs_fake_quant miopen_batch_norm miopen_convolution miopen_convolution_add_relu
+        miopen_convolution_relu miopen_convolution_transpose miopen_ctc_loss miopen_depthwise_convolution miopen_rnn
+        mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights mkldnn_max_pool2d mkldnn_max_pool3d
+        mkldnn_rnn_layer quantized_batch_norm quantized_gru_cell quantized_lstm_cell quantized_max_pool1d
+        quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell quantized_rnn_tanh_cell""",
+    ".sparse._operators": """ccol_indices_copy col_indices_copy crow_indices_copy dsmm hsmm indices_copy native_norm
+        row_indices_copy saddmm spmm values_copy""",
+    ".testing._file_check": "FileCheck",
+    "._C._dispatch_keys": "DispatchKey DispatchKeySet ExcludeDispatchKeyGuard",
+    "mt_core.overriding": "DisableTorchFunction DisableTorchFunctionSubclass",
+    ".jit": "CompilationUnit ScriptFunction fork wait",
     ".compiler": "_disable_dynamo",
     "._higher_order_ops": "cond",
     "._defaults": "get_default_device set_default_device set_default_tensor_type",
-    "._errors": "AcceleratorError OutOfMemoryError",
+    "._errors": "AcceleratorError FatalError OutOfMemoryError",
     "._functionalization": """_disable_functionalization _enable_functionalization _freeze_functional_tensor
         _from_functional_tensor _functionalize_commit_update _functionalize_has_metadata_mutation _functionalize_replace
         _functionalize_sync _is_functional_tensor _is_functional_tensor_base _sync _to_functional_tensor""",
     "._legacy_types": """BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor
         LongTensor ShortTensor""",
     "._lobpcg": "lobpcg",
-    "._predicates": """_assert can_cast detach detach_ get_device is_complex is_conj is_floating_point is_inference
+    "._predicates": """_assert can_cast detach detach_ get_device is_complex is_conj is_distributed
+        is_floating_point is_inference
         is_neg is_nonzero is_same_size is_signed is_storage is_tensor numel resize_as_ result_type typename""",
     "._settings": """are_deterministic_algorithms_enabled get_deterministic_debug_mode get_float32_matmul_precision
         is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled set_deterministic_debug_mode
@@ -94,10 +123,12 @@ _EXPORTS = {
         set_num_threads""",
     ".amp": "GradScaler autocast",
     ".amp.autocast_mode": """autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
-        get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
-        is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
-        set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""",
-    "mt_autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+        get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_autocast_ipu_dtype get_autocast_xla_dtype
+        is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled is_autocast_ipu_enabled
+        is_autocast_xla_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
+        set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled
+        set_autocast_xla_dtype set_autocast_xla_enabled""",
+    "mt_autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
     "mt_core.bridges": "from_mindspore set_interop_warning",
     "mt_core.functional_removed": "eig lstsq matrix_rank solve symeig",
     "mt_core.pipeline.context": "pipeline",
@@ -117,6 +148,8 @@ _EXPORTS = {
         QUInt2x4Storage QUInt4x2Storage QUInt8Storage ShortStorage TypedStorage""",
     "mt_library": "Tag ops",
 }
+#: What PyTorch has under two names.
+_OTHER_NAMES = {"bit": "uint1", "legacy_contiguous_format": "contiguous_format"}
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
 
 
@@ -125,6 +158,12 @@ def __getattr__(name: str) -> _Any:
         return importlib.import_module(f"{__name__}.{name}")
     if name == "torch":  # PyTorch's package has its own name in it, and programs write torch.torch
         return _sys.modules[__name__ if __name__ in _sys.modules else __package__]
+    if name == "JITException":  # PyTorch's name at the top level for an error of torch.jit
+        return importlib.import_module(f"{__name__}.jit").Error
+    if name == "quantization":
+        return importlib.import_module(f"{__name__}.ao.quantization")
+    if name in _OTHER_NAMES:
+        return getattr(_core, _OTHER_NAMES[name])
     if name == "Storage":  # whichever class the default dtype has just now
         return _core.typed_storage.storage_class_of(_core.get_default_dtype())
     module = _MODULE_OF.get(name)
@@ -147,7 +186,7 @@ def _module_of_device(name: str) -> _ModuleType | None:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES, *_MODULE_OF, "Storage"})
+    return sorted({*globals(), *_SUBMODULES, *_MODULE_OF, *_OTHER_NAMES, "JITException", "Storage", "quantization"})
 
 
 if _is_torch_free():

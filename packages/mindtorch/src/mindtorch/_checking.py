@@ -8,7 +8,7 @@ from typing import Any
 
 import mt_core.dtypes as _dtypes
 from mt_core import Tensor
-from mt_core.symbolic import SymBool
+from mt_core.symbolic import SymBool, SymInt
 
 __all__ = [
     "_check",
@@ -20,6 +20,8 @@ __all__ = [
     "_check_type",
     "_check_value",
     "_check_with",
+    "sym_constrain_range",
+    "sym_constrain_range_for_size",
 ]
 
 Message = Callable[[], Any] | None
@@ -112,3 +114,43 @@ def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: M
 def _check_tensor_all(cond: Tensor, message: Message = None) -> None:
     """Raise RuntimeError where an element of a bool tensor is False."""
     _check_tensor_all_with(RuntimeError, cond, message)
+
+
+def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
+    """State that a number lies in a range, its ends included.
+
+    Raises
+    ------
+    RuntimeError
+        Where it does not, and where the range is empty.
+    """
+    low, high = _LOWEST if min is None else min, _HIGHEST if max is None else max
+    if high < low:
+        raise RuntimeError(f"Max must be greater than or equal to min. Got min={low} max={high}")
+    _refuse_outside(size, low, high)
+
+
+def sym_constrain_range_for_size(size: Any, *, min: int | None = None, max: int | None = None) -> None:
+    """State that a number is a size in a range; sizes below 2 are common cases that a range may not consist of.
+
+    Raises
+    ------
+    RuntimeError
+        Where it is not in the range, and where `max` is 2 or less.
+    """
+    if max is not None and max <= 2:
+        raise RuntimeError(f"Max value to constrain_range_for_size must be greater than 2. got: {max}")
+    sym_constrain_range(size, min=0 if min is None else min, max=max)
+
+
+def _refuse_outside(size: Any, low: int, high: int) -> None:
+    if isinstance(size, SymInt):
+        for condition in (size >= low, size <= high):
+            _check_with(RuntimeError, condition, lambda: f"Invalid value range for {size} between [{low}, {high}].")
+        return
+    value = int(size)
+    if not low <= value <= high:
+        raise RuntimeError(f"Invalid value range for {value} between [{low}, {high}].")
+
+
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1

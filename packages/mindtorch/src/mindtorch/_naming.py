@@ -66,12 +66,15 @@ _ELSEWHERE = {
         "mindtorch._higher_order_ops.cond": "cond",
         "mindtorch._predicates": "_assert",
         "mindtorch.amp.autocast_mode": """autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
-            get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
-            is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
-            set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""",
+            get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_autocast_ipu_dtype
+            get_autocast_xla_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
+            is_autocast_ipu_enabled is_autocast_xla_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
+            set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype
+            set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled""",
+        "mindtorch.testing._file_check": "FileCheck",
         "mindtorch._symbolic": """_sym_acos _sym_asin _sym_atan _sym_cos _sym_cosh _sym_log2 _sym_sin _sym_sinh
             _sym_sqrt _sym_tan _sym_tanh""",
-        "mt_autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+        "mt_autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
         "mt_core.autograd_state": "is_grad_enabled is_inference_mode_enabled",
         "mt_core.functional": "combinations nonzero",
         "mt_core.plugins.runtime_access": "AcceleratorError OutOfMemoryError",

@@ -18,6 +18,7 @@ __all__ = [
     "is_complex",
     "is_conj",
     "is_floating_point",
+    "is_distributed",
     "is_inference",
     "is_neg",
     "is_nonzero",
@@ -169,3 +170,16 @@ def result_type(tensor1: Any, tensor2: Any) -> _dtypes.dtype:
 def can_cast(from_: _dtypes.dtype, to: _dtypes.dtype) -> bool:
     """Whether a result of one dtype may be written to a tensor of another."""
     return _dtypes.can_cast(from_, to)
+
+
+def is_distributed(input: Any) -> bool:
+    """Always False: PyTorch's name from before there were distributed tensors.
+
+    Raises
+    ------
+    TypeError
+        For what is no tensor.
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"is_distributed(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    return False

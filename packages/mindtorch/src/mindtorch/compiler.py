@@ -24,10 +24,21 @@ __all__ = [
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
+    "keep_portable_guards_unsafe",
+    "keep_tensor_guards_unsafe",
     "list_backends",
+    "load_cache_artifacts",
+    "load_compiled_function",
+    "nested_compile_region",
     "reset",
+    "save_cache_artifacts",
     "set_default_backend",
+    "set_enable_guard_collectives",
     "set_stance",
+    "skip_all_guards_unsafe",
+    "skip_guard_on_all_nn_modules_unsafe",
+    "skip_guard_on_globals_unsafe",
+    "skip_guard_on_inbuilt_nn_modules_unsafe",
     "substitute_in_graph",
     "wrap_numpy",
 ]
@@ -194,4 +205,31 @@ class set_stance:
         return within
 
 
+def nested_compile_region(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Mark a function that recurs, so that its graph may be compiled once: returns it, or a decorator.
+
+    Captured graphs are handed to backends whole; the mark has no effect on what they compute.
+    """
+    return fn if fn is not None else lambda function: function
+
+
+def save_cache_artifacts() -> None:
+    """None: nothing that was compiled is kept in files."""
+
+
+_GUARDS = "Guards are asked at each call."
+keep_portable_guards_unsafe = unsupported_function("torch.compiler.keep_portable_guards_unsafe", _GUARDS)
+keep_tensor_guards_unsafe = unsupported_function("torch.compiler.keep_tensor_guards_unsafe", _GUARDS)
+set_enable_guard_collectives = unsupported_function("torch.compiler.set_enable_guard_collectives", _GUARDS)
+skip_all_guards_unsafe = unsupported_function("torch.compiler.skip_all_guards_unsafe", _GUARDS)
+skip_guard_on_all_nn_modules_unsafe = unsupported_function(
+    "torch.compiler.skip_guard_on_all_nn_modules_unsafe", _GUARDS
+)
+skip_guard_on_globals_unsafe = unsupported_function("torch.compiler.skip_guard_on_globals_unsafe", _GUARDS)
+skip_guard_on_inbuilt_nn_modules_unsafe = unsupported_function(
+    "torch.compiler.skip_guard_on_inbuilt_nn_modules_unsafe", _GUARDS
+)
+_FILES = "Save what torch.export.export makes."
+load_cache_artifacts = unsupported_function("torch.compiler.load_cache_artifacts", _FILES)
+load_compiled_function = unsupported_function("torch.compiler.load_compiled_function", _FILES)
 wrap_numpy = unsupported_function("torch.compiler.wrap_numpy", "Call the function with NumPy arrays.")

@@ -100,6 +100,10 @@ class Aggregation(enum.Enum):
     MIN = 6
 
 
+COUNT, MAX, MEAN = Aggregation.COUNT, Aggregation.MAX, Aggregation.MEAN
+MIN, SUM, VALUE = Aggregation.MIN, Aggregation.SUM, Aggregation.VALUE
+
+
 class Stat:
     """Values of a window of time, of which statistics are logged as an event where the window is over.
 

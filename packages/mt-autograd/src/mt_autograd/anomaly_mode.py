@@ -18,6 +18,7 @@ __all__ = [
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
     "note_forward",
+    "set_anomaly_enabled",
     "set_detect_anomaly",
 ]
 
@@ -55,6 +56,11 @@ def is_anomaly_enabled() -> bool:
 
 def is_anomaly_check_nan_enabled() -> bool:
     return anomaly.check_nan
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly mode; see `set_detect_anomaly` for a context manager."""
+    anomaly.set(enabled, check_nan)
 
 
 class detect_anomaly:

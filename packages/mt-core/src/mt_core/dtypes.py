@@ -91,6 +91,18 @@ class dtype:
     def __copy__(self) -> dtype:
         return self
 
+    @property
+    def abbr(self) -> str:
+        """A short name for texts of graphs: ``f32``, ``i64``, ``b8``; the whole name of types below a byte."""
+        if self.name in ("bool", "bits8", "bits16"):
+            return {"bool": "b8", "bits8": "b8x1", "bits16": "b16x1"}[self.name]
+        kind = self.name
+        for long, short in (("bfloat", "bf"), ("float", "f"), ("complex", "c"), ("bits", "b")):
+            if kind.startswith(long):
+                return short + kind.removeprefix(long).replace("_", "")
+        whole_bytes = self.category == 1 and kind.lstrip("uint") in ("8", "16", "32", "64")
+        return kind.replace("int", "" if kind.startswith("u") else "i") if whole_bytes else kind
+
     def to_real(self) -> dtype:
         """The type of the real part: float32 for complex64; itself for real types."""
         return _REAL_OF.get(self, self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -47,6 +48,89 @@ class LegacyMembers:
         refuse_other_device("tensor.new(tensor, device=device)", self.device, device, args, kwargs)
         with DisableTorchFunctionSubclass():
             return legacy_of(self.dtype, where, args, kwargs)
+
+    def is_distributed(self: Any) -> bool:
+        """Always False: a name from before there were distributed tensors."""
+        return False
+
+    def ipu(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
+        """Refused: there are no backends for these devices.
+
+        Raises
+        ------
+        RuntimeError
+            In PyTorch's words.
+        """
+        raise RuntimeError("PyTorch is not linked with support for ipu devices")
+
+    def reinforce(self: Any, reward: Any) -> Any:
+        """Removed from PyTorch long ago.
+
+        Raises
+        ------
+        RuntimeError
+            Which names what to use.
+        """
+        raise RuntimeError(
+            "reinforce() was removed.\nUse torch.distributions instead.\n"
+            "See https://pytorch.org/docs/main/distributions.html"
+        )
+
+    def resize(self: Any, *sizes: Any) -> Any:
+        """The elements in other sizes, with a gradient; as a view where the strides allow.
+
+        Raises
+        ------
+        RuntimeError
+            Where the sizes have another number of elements.
+        """
+        warnings.warn("non-inplace resize is deprecated", stacklevel=2)
+        return _resized(self, sizes)
+
+    def resize_as(self: Any, tensor: Any) -> Any:
+        """`resize` to the sizes of another tensor."""
+        warnings.warn("non-inplace resize_as is deprecated", stacklevel=2)
+        return _resized(self, tuple(tensor.shape))
+
+    def slice_inverse(
+        self: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    ) -> Any:
+        """The tensor that this is a slice of: a view of the sizes and strides of `src`."""
+        return self.as_strided(src.shape, src.stride(), src.storage_offset())
+
+    def to_mkldnn(self: Any, dtype: Any = None) -> Any:
+        """Refused: kernels do not use oneDNN, so there is no layout of its own.
+
+        Raises
+        ------
+        NotImplementedError
+            Always.
+        """
+        raise NotImplementedError("Tensor.to_mkldnn is not supported by mindtorch. There is no oneDNN.")
+
+    def to_sparse_coo(self: Any) -> Any:
+        """`to_sparse`: as coordinates."""
+        return self.to_sparse()
+
+    def to_sparse_bsr(self: Any, blocksize: Any, dense_dim: int | None = None) -> Any:
+        """Refused: there are no tensors of blocks.
+
+        Raises
+        ------
+        NotImplementedError
+            Always.
+        """
+        raise NotImplementedError("tensors of layout torch.sparse_bsr are not supported: use torch.sparse_csr")
+
+    def to_sparse_bsc(self: Any, blocksize: Any, dense_dim: int | None = None) -> Any:
+        """Refused: there are no tensors of blocks.
+
+        Raises
+        ------
+        NotImplementedError
+            Always.
+        """
+        raise NotImplementedError("tensors of layout torch.sparse_bsc are not supported: use torch.sparse_csc")
 
     def is_nonzero(self: Any) -> bool:
         """Whether the only element is not zero.
@@ -98,6 +182,20 @@ class LegacyMembers:
         """As `map_`, with two tensors."""
         others = (_beside("map2_", name, self, value) for name, value in (("x", x), ("y", y)))
         return _map_elements("map2_", callable, self, *others)
+
+
+def _resized(self: Any, sizes: tuple[Any, ...]) -> Any:
+    """The elements in sizes of as many elements."""
+    if len(sizes) == 1 and not isinstance(sizes[0], int):
+        sizes = tuple(sizes[0])
+    if math.prod(sizes) != self.numel():
+        asked, own = ("x".join(map(str, size)) for size in (sizes, self.shape))
+        raise RuntimeError(
+            f"requested resize to {asked} ({math.prod(sizes)} elements in total), but the given tensor has a size of "
+            f"{own} ({self.numel()} elements). autograd's resize can only change the shape of a given tensor, while "
+            "preserving the number of elements. "
+        )
+    return self.contiguous().view(sizes)
 
 
 def _beside(name: str, argument: str, self: Any, other: Any) -> Any:

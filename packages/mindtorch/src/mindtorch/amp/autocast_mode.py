@@ -21,16 +21,24 @@ __all__ = [
     "get_autocast_cpu_dtype",
     "get_autocast_dtype",
     "get_autocast_gpu_dtype",
+    "get_autocast_ipu_dtype",
+    "get_autocast_xla_dtype",
     "is_autocast_available",
     "is_autocast_cache_enabled",
     "is_autocast_cpu_enabled",
     "is_autocast_enabled",
+    "is_autocast_ipu_enabled",
+    "is_autocast_xla_enabled",
     "set_autocast_cache_enabled",
     "set_autocast_cpu_dtype",
     "set_autocast_cpu_enabled",
     "set_autocast_dtype",
     "set_autocast_enabled",
     "set_autocast_gpu_dtype",
+    "set_autocast_ipu_dtype",
+    "set_autocast_ipu_enabled",
+    "set_autocast_xla_dtype",
+    "set_autocast_xla_enabled",
 ]
 
 _ACCELERATORS = ("cuda", "npu", "xpu", "mps", "mtia", "hpu", "maia", "xla")
@@ -203,6 +211,54 @@ def set_autocast_gpu_dtype(dtype: mt_core.dtype) -> None:
     """`set_autocast_dtype` for CUDA."""
     _warn_of_older_name("set_autocast_gpu_dtype(dtype)", "set_autocast_dtype('cuda', dtype)")
     set_autocast_dtype("cuda", dtype)
+
+
+def is_autocast_ipu_enabled() -> bool:
+    """Whether autocasting is on for Graphcore's devices in this thread."""
+    _warn_of_older_name("is_autocast_ipu_enabled()", "is_autocast_enabled('ipu')")
+    return is_enabled("ipu")
+
+
+def set_autocast_ipu_enabled(enabled: bool) -> None:
+    """`set_autocast_enabled` for Graphcore's devices."""
+    _warn_of_older_name("set_autocast_ipu_enabled(enabled)", "set_autocast_enabled('ipu', enabled)")
+    set_enabled("ipu", enabled)
+
+
+def get_autocast_ipu_dtype() -> mt_core.dtype:
+    """`get_autocast_dtype` for Graphcore's devices."""
+    _warn_of_older_name("get_autocast_ipu_dtype()", "get_autocast_dtype('ipu')")
+    return get_autocast_dtype("ipu")
+
+
+def set_autocast_ipu_dtype(dtype: mt_core.dtype) -> None:
+    """`set_autocast_dtype` for Graphcore's devices."""
+    _warn_of_older_name("set_autocast_ipu_dtype(dtype)", "set_autocast_dtype('ipu', dtype)")
+    set_autocast_dtype("ipu", dtype)
+
+
+def is_autocast_xla_enabled() -> bool:
+    """Whether autocasting is on for XLA in this thread."""
+    _warn_of_older_name("is_autocast_xla_enabled()", "is_autocast_enabled('xla')")
+    return is_enabled("xla")
+
+
+def set_autocast_xla_enabled(enabled: bool) -> None:
+    """`set_autocast_enabled` for XLA."""
+    _warn_of_older_name("set_autocast_xla_enabled(enabled)", "set_autocast_enabled('xla', enabled)")
+    set_enabled("xla", enabled)
+
+
+def get_autocast_xla_dtype() -> mt_core.dtype:
+    """`get_autocast_dtype` for XLA."""
+    _warn_of_older_name("get_autocast_xla_dtype()", "get_autocast_dtype('xla')")
+    return get_autocast_dtype("xla")
+
+
+def set_autocast_xla_dtype(dtype: mt_core.dtype) -> None:
+    """`set_autocast_dtype` for XLA."""
+    _warn_of_older_name("set_autocast_xla_dtype(dtype)", "set_autocast_dtype('xla', dtype)")
+    set_autocast_dtype("xla", dtype)
 
 
 def is_autocast_cache_enabled() -> bool:

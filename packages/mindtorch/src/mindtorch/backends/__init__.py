@@ -5,4 +5,6 @@ Preferences for libraries that are absent can be set, as programs do without ask
 
 from .._lazy import lazy_submodules
 
-__getattr__, __dir__ = lazy_submodules(__name__, "cpu cuda cudnn mha mkl mkldnn mps openmp opt_einsum")
+__getattr__, __dir__ = lazy_submodules(
+    __name__, "cpu cuda cudnn cusparselt kleidiai mha miopen mkl mkldnn mps nnpack openmp opt_einsum quantized"
+)

@@ -7,20 +7,79 @@ from collections.abc import Iterator
 from mt_core import attention_switches as switches
 from mt_core.plugins.runtime_access import count_devices
 
+from .._unsupported import unsupported_class, unsupported_function
+
 __all__ = [
+    "SDPAParams",
+    "allow_fp16_bf16_reduction_math_sdp",
+    "blas_workspace_size",
+    "can_use_cudnn_attention",
+    "can_use_efficient_attention",
+    "can_use_flash_attention",
+    "cuBLASModule",
+    "cuFFTPlanCache",
+    "cuFFTPlanCacheAttrContextProp",
+    "cuFFTPlanCacheManager",
+    "cublas_workspace_size",
+    "cublaslt_workspace_size",
     "cudnn_sdp_enabled",
     "enable_cudnn_sdp",
     "enable_flash_sdp",
     "enable_math_sdp",
     "enable_mem_efficient_sdp",
     "flash_sdp_enabled",
+    "fp16_bf16_reduction_math_sdp_allowed",
     "is_built",
+    "is_ck_sdpa_available",
     "is_flash_attention_available",
     "math_sdp_enabled",
     "matmul",
     "mem_efficient_sdp_enabled",
+    "preferred_blas_library",
+    "preferred_linalg_library",
+    "preferred_rocm_fa_library",
     "sdp_kernel",
 ]
+
+
+_LIBRARIES = "Which library computes is the backend's to choose."
+SDPAParams = unsupported_class("torch.backends.cuda.SDPAParams", _LIBRARIES)
+cuBLASModule = unsupported_class("torch.backends.cuda.cuBLASModule", _LIBRARIES)
+cuFFTPlanCache = unsupported_class("torch.backends.cuda.cuFFTPlanCache", _LIBRARIES)
+cuFFTPlanCacheAttrContextProp = unsupported_class("torch.backends.cuda.cuFFTPlanCacheAttrContextProp", _LIBRARIES)
+cuFFTPlanCacheManager = unsupported_class("torch.backends.cuda.cuFFTPlanCacheManager", _LIBRARIES)
+allow_fp16_bf16_reduction_math_sdp = unsupported_function(
+    "torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp", _LIBRARIES
+)
+blas_workspace_size = unsupported_function("torch.backends.cuda.blas_workspace_size", _LIBRARIES)
+cublas_workspace_size = unsupported_function("torch.backends.cuda.cublas_workspace_size", _LIBRARIES)
+cublaslt_workspace_size = unsupported_function("torch.backends.cuda.cublaslt_workspace_size", _LIBRARIES)
+fp16_bf16_reduction_math_sdp_allowed = unsupported_function(
+    "torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed", _LIBRARIES
+)
+preferred_blas_library = unsupported_function("torch.backends.cuda.preferred_blas_library", _LIBRARIES)
+preferred_linalg_library = unsupported_function("torch.backends.cuda.preferred_linalg_library", _LIBRARIES)
+preferred_rocm_fa_library = unsupported_function("torch.backends.cuda.preferred_rocm_fa_library", _LIBRARIES)
+
+
+def is_ck_sdpa_available() -> bool:
+    """Whether attention can be computed by AMD's library: it cannot."""
+    return False
+
+
+def can_use_flash_attention(params: object, debug: bool = False) -> bool:
+    """Whether attention is computed in blocks: there is one implementation, by the formula."""
+    return False
+
+
+def can_use_efficient_attention(params: object, debug: bool = False) -> bool:
+    """Whether attention is computed in a way that needs less memory: there is one implementation, by the formula."""
+    return False
+
+
+def can_use_cudnn_attention(params: object, debug: bool = False) -> bool:
+    """Whether attention is computed by cuDNN: there is one implementation, by the formula."""
+    return False
 
 
 class _MatmulPreferences:

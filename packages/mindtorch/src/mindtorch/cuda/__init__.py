@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from .. import _device_module
@@ -9,6 +10,14 @@ from .._errors import AcceleratorError as AcceleratorError
 from .._errors import OutOfMemoryError as OutOfMemoryError
 from .._lazy import lazy_submodules
 from .tensor_types import *  # noqa: F403 - all of it belongs here too, by its __all__
+
+#: What `_absent_parts` refuses, loaded when it is asked for.
+_ABSENT = frozenset(
+    """
+    CudaError DeferredCudaCallError GreenContext caching_allocator_disabled check_error gds green_contexts jiterator
+    nccl profiler tunable
+    """.split()
+)
 
 has_half = True
 has_magma = False
@@ -35,4 +44,7 @@ _submodule, __dir__ = lazy_submodules(__name__, "amp nvtx")
 def __getattr__(name: str) -> Any:
     if name == "default_generators":
         return _functions.default_generators
+    if name in _ABSENT:
+        module = importlib.import_module("._absent_parts", __name__)
+        return module.MODULES.get(name) or getattr(module, name)
     return _submodule(name)

@@ -11,8 +11,8 @@ from .._lazy import lazy_submodules
 _submodule, _names = lazy_submodules(
     __name__,
     "_contextlib _dtype_abbrs _foreach_utils _mode_utils _python_dispatch _pytree _traceback backend_registration "
-    "benchmark bottleneck checkpoint collect_env data deterministic dlpack flop_counter hooks model_zoo module_tracker "
-    "weak",
+    "benchmark bottleneck checkpoint collect_env cpp_extension data deterministic dlpack flop_counter hooks "
+    "mobile_optimizer model_zoo module_tracker weak",
 )
 #: What the submodule `backend_registration` defines.
 _REGISTRATION = ("generate_methods_for_privateuse1_backend", "rename_privateuse1_backend")

@@ -2,11 +2,16 @@
 
 from .nodes import SUPPORTED_NODES as SUPPORTED_NODES
 from .nodes import Context as Context
+from .nodes import DumpableContext as DumpableContext
+from .nodes import FlattenFn as FlattenFn
+from .nodes import FromDumpableContextFn as FromDumpableContextFn
 from .nodes import GetAttrKey as GetAttrKey
 from .nodes import KeyEntry as KeyEntry
 from .nodes import MappingKey as MappingKey
 from .nodes import NodeDef as NodeDef
 from .nodes import SequenceKey as SequenceKey
+from .nodes import ToDumpableContextFn as ToDumpableContextFn
+from .nodes import UnflattenFn as UnflattenFn
 from .nodes import _dict_flatten as _dict_flatten
 from .nodes import _dict_flatten_with_keys as _dict_flatten_with_keys
 from .nodes import _dict_unflatten as _dict_unflatten

@@ -27,6 +27,12 @@ __all__ = [
 ]
 
 Context = Any
+#: What functions take and give that a program registers a class by, and writes its contexts by.
+DumpableContext = Any
+FlattenFn = Callable[[Any], tuple[list[Any], Any]]
+UnflattenFn = Callable[[Iterable[Any], Any], Any]
+ToDumpableContextFn = Callable[[Any], DumpableContext]
+FromDumpableContextFn = Callable[[DumpableContext], Any]
 Flattened = tuple[list[Any], Context]
 
 

@@ -29,6 +29,7 @@ from .locations import default_restore_location, location_tag, register_package
 from .reader import SourceChangeWarning
 from .rebuild import _get_layout as _get_layout
 from .saving import DEFAULT_PROTOCOL, save
+from .storage_types import StorageType, check_module_version_greater_or_equal, mkdtemp, normalize_storage_type
 
 __all__ = [
     "DEFAULT_PROTOCOL",
@@ -37,7 +38,9 @@ __all__ = [
     "FileLike",
     "LoadEndianness",
     "SourceChangeWarning",
+    "StorageType",
     "add_safe_globals",
+    "check_module_version_greater_or_equal",
     "clear_safe_globals",
     "default_restore_location",
     "get_crc32_options",
@@ -47,6 +50,8 @@ __all__ = [
     "get_unsafe_globals_in_checkpoint",
     "load",
     "location_tag",
+    "mkdtemp",
+    "normalize_storage_type",
     "register_global_alias",
     "register_module_alias",
     "register_package",

@@ -1,5 +1,8 @@
 """``torch.utils.data``: datasets, samplers and the loader that makes batches of them."""
 
+import importlib
+from typing import Any
+
 from mt_nn.data.dataloader import DataLoader as DataLoader
 from mt_nn.data.dataloader import _DatasetKind as _DatasetKind
 from mt_nn.data.dataloader import default_collate as default_collate
@@ -21,14 +24,39 @@ from mt_nn.data.sampler import SequentialSampler as SequentialSampler
 from mt_nn.data.sampler import SubsetRandomSampler as SubsetRandomSampler
 from mt_nn.data.sampler import WeightedRandomSampler as WeightedRandomSampler
 
+_PIPES = frozenset("IterDataPipe MapDataPipe DFIterDataPipe DataChunk".split())
+_DECORATORS = frozenset(
+    """
+    argument_validation functional_datapipe guaranteed_datapipes_determinism non_deterministic runtime_validation
+    runtime_validation_disabled
+    """.split()
+)
+
+
+def __getattr__(name: str) -> Any:
+    """What belongs to `datapipes`, loaded when it is first asked for."""
+    if name in ("datapipes", "graph", "graph_settings"):
+        return importlib.import_module(f".{name}", __name__)
+    if name in _PIPES or name in _DECORATORS:
+        # The pipes register themselves as methods of the base classes.
+        importlib.import_module(".datapipes", __name__)
+        module = ".datapipes.datapipe" if name in _PIPES else ".datapipes._decorator"
+        return getattr(importlib.import_module(module, __name__), name)
+    raise AttributeError(f"module 'torch.utils.data' has no attribute '{name}'")
+
+
 __all__ = [
     "BatchSampler",
     "ChainDataset",
     "ConcatDataset",
+    "DFIterDataPipe",
+    "DataChunk",
     "DataLoader",
     "Dataset",
     "DistributedSampler",
+    "IterDataPipe",
     "IterableDataset",
+    "MapDataPipe",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
@@ -37,8 +65,14 @@ __all__ = [
     "SubsetRandomSampler",
     "TensorDataset",
     "WeightedRandomSampler",
+    "argument_validation",
     "default_collate",
     "default_convert",
+    "functional_datapipe",
     "get_worker_info",
+    "guaranteed_datapipes_determinism",
+    "non_deterministic",
     "random_split",
+    "runtime_validation",
+    "runtime_validation_disabled",
 ]

@@ -12,6 +12,7 @@ import mt_core as mt
 from mt_core.pinned import can_pin
 
 from . import _utils
+from ._utils import pipes
 from ._utils.collate import default_collate, default_convert
 from ._utils.pin_memory import pin_memory
 from ._utils.worker import get_worker_info
@@ -125,6 +126,9 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         _check_worker_options(num_workers, timeout, prefetch_factor, persistent_workers)
+        if pipes.is_stream(dataset):
+            pipes.set_shuffle(dataset, shuffle)
+            shuffle = None
         self.dataset = dataset
         self.num_workers = num_workers
         self.prefetch_factor = 2 if prefetch_factor is None and num_workers > 0 else prefetch_factor
@@ -303,6 +307,7 @@ class _BaseDataLoaderIter:
         self._timeout = loader.timeout
         self._collate_fn = loader.collate_fn
         self._sampler_iter = iter(self._index_sampler)
+        self._shared_seed = self._seed_of_pipes(loader)
         # Drawn without workers too, so that the default stream goes on alike.
         self._base_seed = random_seed(loader.generator)
         self._persistent_workers = loader.persistent_workers
@@ -314,7 +319,16 @@ class _BaseDataLoaderIter:
     def __iter__(self) -> "_BaseDataLoaderIter":
         return self
 
+    def _seed_of_pipes(self, loader: DataLoader[Any]) -> int | None:
+        """What pipes that draw numbers start from in this epoch, here and in every worker; None without such."""
+        if not pipes.is_stream(self._dataset):
+            return None
+        seed = random_seed(loader.generator)
+        pipes.apply_seed(self._dataset, seed)
+        return seed
+
     def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
+        self._shared_seed = self._seed_of_pipes(loader)
         self._sampler_iter = iter(self._index_sampler)
         self._num_yielded = 0
         self._IterableDataset_len_called = loader._IterableDataset_len_called
@@ -388,12 +402,15 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
-        self._pool = WorkerPool(loader, _DatasetKind.fetcher(self._dataset_kind), self._base_seed)
+        fetcher = _DatasetKind.fetcher(self._dataset_kind)
+        self._pool = WorkerPool(loader, fetcher, self._base_seed, self._shared_seed)
+        # PyTorch draws another here, so that the default stream goes on alike; workers have the first.
+        self._shared_seed = self._seed_of_pipes(loader)
         self._pool.begin(self._sampler_iter)
 
     def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
         super()._reset(loader, first_iter)
-        self._pool.resume()
+        self._pool.resume(self._shared_seed)
         self._pool.begin(self._sampler_iter)
 
     def _next_data(self) -> Any:

@@ -98,7 +98,7 @@ class WorkerPool:
         Worker ``i`` starts its generators from ``base_seed + i``.
     """
 
-    def __init__(self, loader: Any, fetcher: type, base_seed: int) -> None:
+    def __init__(self, loader: Any, fetcher: type, base_seed: int, shared_seed: int | None) -> None:
         # None where the number of workers was set after the loader was made.
         self._ahead = 2 if loader.prefetch_factor is None else loader.prefetch_factor
         if self._ahead <= 0:
@@ -121,6 +121,7 @@ class WorkerPool:
                 loader.worker_init_fn,
                 worker_id,
                 loader.num_workers,
+                shared_seed,
             )
             self._workers.append(_Worker(context, task, stopping))
 
@@ -136,10 +137,10 @@ class WorkerPool:
         for _ in range(self._ahead * len(self._workers)):
             self._ask_for_next()
 
-    def resume(self) -> None:
+    def resume(self, shared_seed: int | None) -> None:
         """Have the workers that lived on begin a new epoch, and throw away what they still send of the last one."""
         for worker in self._workers:
-            worker.ask(Resume())
+            worker.ask(Resume(shared_seed))
         waiting = list(self._workers)
         while waiting:
             worker, (number, _) = self._receive(waiting)

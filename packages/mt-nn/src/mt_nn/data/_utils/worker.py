@@ -10,7 +10,7 @@ import numpy as np
 
 import mt_core as mt
 
-from . import transport
+from . import pipes, transport
 from .exception_wrapper import ExceptionWrapper
 
 __all__ = ["WorkerInfo", "get_worker_info"]
@@ -66,6 +66,8 @@ class WorkerTask:
     init_fn: Any
     worker_id: int
     num_workers: int
+    #: What pipes that draw numbers start from, the same in every worker; None for other datasets.
+    shared_seed: int | None
 
     @property
     def where(self) -> str:
@@ -78,6 +80,8 @@ class WorkerTask:
 @dataclass(frozen=True)
 class Resume:
     """Asks a worker to begin a new epoch; the worker sends it back when it has."""
+
+    shared_seed: int | None
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,8 @@ def _serve(task: WorkerTask, indices: Any, results: Any, stopping: Any) -> None:
     ended = False
     while (request := _next_request(indices)) is not None:
         if isinstance(request, Resume):
+            if request.shared_seed is not None:
+                pipes.apply_seed(task.dataset, request.shared_seed)
             fetcher, ended = task.new_fetcher(), False
             transport.send(results, (request, None))
             continue
@@ -145,6 +151,9 @@ def _serve(task: WorkerTask, indices: Any, results: Any, stopping: Any) -> None:
 def _started(task: WorkerTask) -> Any:
     """The fetcher; or what went wrong before there was one, to be sent in place of every batch."""
     try:
+        if task.shared_seed is not None:
+            pipes.apply_seed(task.dataset, task.shared_seed)
+            pipes.shard(task.dataset, task.num_workers, task.worker_id)
         if task.init_fn is not None:
             task.init_fn(task.worker_id)
         return task.new_fetcher()
