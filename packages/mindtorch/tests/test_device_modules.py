@@ -628,7 +628,7 @@ DIFFERENT = {
     "accelerator": {"set_stream": "PyTorch checks the type of the argument before it looks for a device"},
     "cuda": {
         **dict.fromkeys(
-            ("CudaError", "DeferredCudaCallError", "GreenContext", "caching_allocator_disabled", "check_error",
+            ("CudaError", "GreenContext", "caching_allocator_disabled", "check_error",
              "cudaStatus"),
             "parts of PyTorch's own CUDA code",
         ),
