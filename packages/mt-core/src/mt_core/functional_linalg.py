@@ -4,7 +4,6 @@ from typing import Any
 
 from .api import _functions as ops
 from .deprecation import warn_once
-from .dispatch.writing import write_result
 from .overriding import overridable
 from .tensor import Tensor
 
@@ -117,13 +116,10 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     RuntimeError
         For other names.
     """
-    result = _norm(input, p, dim, keepdim, dtype)
-    if out is None:
-        return result
-    return write_result(out, result)
+    return _norm(input, p, dim, keepdim, {"dtype": dtype} if out is None else {"dtype": dtype, "out": out})
 
 
-def _norm(input: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+def _norm(input: Any, p: Any, dim: Any, keepdim: bool, options: dict[str, Any]) -> Any:
     dims = (dim,) if isinstance(dim, int) else None if dim is None else tuple(dim)
     if isinstance(p, str) and p not in ("fro", "nuc"):
         raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
@@ -131,11 +127,11 @@ def _norm(input: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
         over = tuple(range(input.dim())) if dims is None else dims
         if len(over) != 2:
             raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, over))}")
-        return ops.linalg_matrix_norm(input, "nuc", over, keepdim, dtype=dtype)
+        return ops.linalg_matrix_norm(input, "nuc", over, keepdim, **options)
     if p == "fro" and dims is not None and len(dims) > 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
     if p == "fro" or p is None:
         p = 2
     if dims is None and not keepdim:
-        return ops.linalg_vector_norm(input, p, None, False, dtype=dtype)
-    return ops.linalg_vector_norm(input, p, dims, keepdim, dtype=dtype)
+        return ops.linalg_vector_norm(input, p, None, False, **options)
+    return ops.linalg_vector_norm(input, p, dims, keepdim, **options)

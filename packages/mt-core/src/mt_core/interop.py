@@ -16,7 +16,7 @@ from .factories import check_flag, requiring_grad
 from .keys import CPU, STRIDED
 from .overriding import overridable_by_modes
 from .spec import is_contiguous
-from .state import tls
+from .state import mode_triple, tls
 from .storage import UntypedStorage
 from .storage_tensors import on_storage
 from .tensor import Tensor, new_tensor
@@ -90,7 +90,8 @@ def tensor_on(array: np.ndarray, d: dtype) -> Tensor:
         plain = np.empty(plain.shape, d.numpy_dtype)
     step = d.itemsize
     contiguous = is_contiguous(plain.shape, tuple(s // step for s in plain.strides))
-    tensor = new_tensor(plain, d, CPU if contiguous else CPU | STRIDED)
+    keys = CPU | mode_triple(tls.mode)[2]
+    tensor = new_tensor(plain, d, keys if contiguous else keys | STRIDED)
     block_of(tensor).attributes["resizable"] = False
     return tensor
 
@@ -180,7 +181,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 def tensor_on_device(array: Any, d: dtype, kind: str) -> Tensor:
     """A tensor on a backend's array that something else owns."""
     strides = tuple(step // d.itemsize for step in array.strides)
-    key = backend_key(kind)
+    key = backend_key(kind) | mode_triple(tls.mode)[2]
     tensor = new_tensor(array, d, key if is_contiguous(array.shape, strides) else key | STRIDED)
     block_of(tensor).attributes["resizable"] = False
     return tensor

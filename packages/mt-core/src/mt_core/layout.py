@@ -156,7 +156,7 @@ def channels_last_strides(shape: Ints, wanted: memory_format) -> Ints:
     step = 1
     for dim in (1, *reversed(range(2, ndim)), 0):
         strides[dim] = step
-        step *= max(shape[dim], 1)
+        step *= shape[dim]
     return tuple(strides)
 
 

@@ -17,7 +17,7 @@ from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, INFERENCE, STRIDED
 from .meta_array import HollowArray, contiguous_strides
 from .schema import MISSING
 from .spec import is_contiguous
-from .state import tls
+from .state import mode_triple, tls
 from .storage import UntypedStorage, untyped
 from .tensor import Tensor, new_tensor
 from .typed_storage import TypedStorage
@@ -105,7 +105,8 @@ def _tensor_on(
 ) -> Tensor:
     step, block = d.itemsize, storage._block
     array = block.backend.as_strided(block.owner, size, tuple(s * step for s in stride), offset * step, d)
-    tensor = new_tensor(array, d, block.keys if is_contiguous(size, stride) else block.keys | STRIDED)
+    keys = block.keys | mode_triple(tls.mode)[2]
+    tensor = new_tensor(array, d, keys if is_contiguous(size, stride) else keys | STRIDED)
     cell = tensor._cell = Cell(tensor)
     block.enter(cell)
     return tensor

@@ -224,11 +224,21 @@ def _solve_ldl(A: Array, pivots: Array, x: Array, conjugate: bool) -> None:
     for k, width in steps:
         _swap_rows(x, k + width - 1, abs(int(pivots[k])) - 1)
         x[k + width :] -= A[k + width :, k : k + width] @ x[k : k + width]
-        x[k : k + width] = np.linalg.solve(_block(A, k, width, conjugate), x[k : k + width])
+        x[k : k + width] = _divided(_block(A, k, width, conjugate), x[k : k + width])
     for k, width in reversed(steps):
         columns = A[k + width :, k : k + width]
         x[k : k + width] -= (columns.conj().T if conjugate else columns.T) @ x[k + width :]
         _swap_rows(x, k + width - 1, abs(int(pivots[k])) - 1)
+
+
+def _divided(block: Array, x: Array) -> Array:
+    """block^-1 x as LAPACK divides, without looking for zeros: a singular block gives infinities and NaN."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if len(block) == 1:
+            return x * (np.ones((), x.dtype) / block[0, 0])
+        (a, b), (c, d) = block
+        first, second, above, below = a / b, d / c, x[0] / b, x[1] / c
+        return np.stack([second * above - below, first * below - above]) / (first * second - 1)
 
 
 def _pivot_steps(pivots: Array) -> list[tuple[int, int]]:

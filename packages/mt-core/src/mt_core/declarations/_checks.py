@@ -11,7 +11,8 @@ from ..number_range import check_factor, check_number
 
 __all__ = [
     "BOOL", "COMPLEX", "COMPLEX_HALF", "EXACT_OUT", "FLOAT8", "FLOATS", "INTEGERS", "LAPACK", "NUMBERS", "REAL",
-    "UNSIGNED", "USUAL", "OutDtypes", "Refusal", "Supported", "has_float8", "is_scaling_float8",
+    "UNSIGNED", "USUAL", "OutDtypes", "OutOf", "Refusal", "Supported", "has_float8", "is_exactly", "is_scaling_float8",
+    "never", "not_castable",
 ]  # fmt: skip
 
 BOOL = frozenset({dtypes.bool})
@@ -71,12 +72,45 @@ class OutDtypes:
         self.accepts = accepts
         self.error = error
 
-    def require(self, name: str, result: dtype, out: dtype) -> None:
-        """Raise PyTorch's error for an ``out`` that is not accepted."""
+    def require(self, name: str, result: dtype, out: dtype, first: Any) -> None:
+        """Raise PyTorch's error for an ``out`` that is not accepted; `first` is the call's first argument."""
         if result is not out and not self.accepts(result, out):
             shown = {"out": scalar_type_name(out), "expected": scalar_type_name(result)}
             in_cpp = {"cpp_out": cpp_type_name(out), "cpp_expected": cpp_type_name(result)}
             raise self.error(self.words.format(name="result" if name == "out" else name, **shown, **in_cpp))
+
+
+class OutOf:
+    """What ``out`` may be, where that hangs on the first argument, too.
+
+    `refuse` is called with the first argument, the result's dtype and that of ``out``, and raises PyTorch's error.
+    """
+
+    __slots__ = ("refuse",)
+
+    def __init__(self, refuse: Callable[[Any, dtype, dtype], None]) -> None:
+        self.refuse = refuse
+
+    def require(self, name: str, result: dtype, out: dtype, first: Any) -> None:
+        """Raise PyTorch's error for an ``out`` that is not accepted."""
+        self.refuse(first, result, out)
+
+
+def never(result: dtype, out: dtype) -> bool:
+    """Of `OutDtypes`: nothing but the result's dtype is accepted."""
+    return False
+
+
+def not_castable(result: dtype, out: dtype) -> RuntimeError:
+    """The error for an ``out`` that a result cannot be cast to."""
+    shown = scalar_type_name(result), scalar_type_name(out)
+    return RuntimeError(f"result type {shown[0]} can't be cast to the desired output type {shown[1]}")
+
+
+def is_exactly(wanted: dtype, out: dtype) -> None:
+    """Refuse an ``out`` of another dtype in the words of `EXACT_OUT`."""
+    if out is not wanted:
+        raise RuntimeError(EXACT_OUT.format(out=scalar_type_name(out), expected=scalar_type_name(wanted)))
 
 
 class Refusal:

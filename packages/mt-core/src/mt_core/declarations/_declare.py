@@ -9,7 +9,7 @@ from ..dispatch.registry import DECLARATIONS, define
 from ..dtypes import dtype
 from ..promotion import ARITHMETIC, FLOAT, Promotion
 from ..schema import Schema, parse_schema
-from ._checks import OutDtypes, Supported
+from ._checks import OutDtypes, OutOf, Supported
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -75,10 +75,11 @@ class Declaration:
     on_expanded : str
         What is warned of where a form writes to a tensor in which several indices reach one element; without it, that
         is refused.
-    out_check : OutDtypes or None
-        What ``out`` may be, where that is neither, or is said in other words.
-    laid_out : bool or "empty"
-        An ``out`` that gets another shape is laid out as the result; with "empty", only if it had no elements. Those
+    out_check : OutDtypes, OutOf or None
+        What ``out`` may be, where that is neither, or is said in other words; in-place forms say the same.
+    laid_out : bool, "empty" or callable
+        An ``out`` that gets another shape is laid out as the result; with "empty", only if it had no elements; a function
+        of the first argument says where. Those
         of elementwise operators always are.
     resizes_first : bool, or function of the arguments
         Whether an ``out`` gets the result's shape before its dtype is refused. A function tells the shape, which
@@ -164,9 +165,9 @@ class Declaration:
         apart: frozenset[str] = frozenset(),
         not_in_part: frozenset[str] = frozenset(),
         on_expanded: str = "",
-        out_check: OutDtypes | None = None,
+        out_check: OutDtypes | OutOf | None = None,
         any_shape_out: bool = False,
-        laid_out: bool | str = False,
+        laid_out: bool | str | Callable[[Any], bool] = False,
         resizes_first: bool | Callable[..., tuple[int, ...] | None] = False,
         count_told: bool = False,
         shaped_as: str = "",
@@ -272,9 +273,9 @@ class Facts(TypedDict, total=False):
     out_takes: frozenset[dtype]
     out_dtype: Callable[[Any, Any], dtype | None]
     on_expanded: str
-    out_check: OutDtypes
+    out_check: OutDtypes | OutOf
     any_shape_out: bool
-    laid_out: bool | str
+    laid_out: bool | str | Callable[[Any], bool]
     resizes_first: bool | Callable[..., tuple[int, ...] | None]
     count_told: bool
     shaped_as: str

@@ -17,6 +17,7 @@ from ._checks import (
     INTEGERS,
     REAL,
     UNSIGNED,
+    OutOf,
     Refusal,
     Supported,
     has_float8,
@@ -172,8 +173,14 @@ def _check_same_dtype(args: tuple[Any, ...], common: Any) -> None:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
 
 
+def _check_heaviside_out(self: Any, result: Any, out: Any) -> None:
+    if out is not result:
+        which = "complex tensors" if out.is_complex else "tensors with different dtypes"
+        raise RuntimeError(f"heaviside is not yet implemented for {which}.")
+
+
 family.elementwise(
-    "heaviside(Tensor self, Tensor values) -> Tensor", exact_out="heaviside is not yet implemented for tensors with different dtypes.", inplace=True, out=True,
+    "heaviside(Tensor self, Tensor values) -> Tensor", out_check=OutOf(_check_heaviside_out), inplace=True, out=True,
     check=Supported("heaviside_cpu", REAL, Refusal(_ANY_COMPLEX, "heaviside is not yet implemented for complex tensors."),
                     also=_check_same_dtype),
     doc="0 where self is negative, 1 where it is positive, `values` where it is zero.",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dtypes import ALL_DTYPES, cpp_type_name
+from ..dtypes import ALL_DTYPES, can_cast, cpp_type_name, dtype
 from ..dtypes import bool as bool_dtype
+from ..number_range import check_width
 from ..promotion import ARITHMETIC, DIVISION, FLOAT, KEEP
 from ..promotion import REAL as REAL_RESULT
 from ._checks import (
@@ -18,9 +19,12 @@ from ._checks import (
     INTEGERS,
     REAL,
     UNSIGNED,
+    OutOf,
     Refusal,
     Supported,
+    is_exactly,
     is_scaling_float8,
+    not_castable,
 )
 from ._declare import Family
 
@@ -38,6 +42,7 @@ def _check_alpha(args: tuple[Any, ...], common: Any) -> None:
     if alpha.__class__ is bool and common is not bool_dtype:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if not (common.is_floating_point or common.is_complex) and isinstance(alpha, (float, complex)):
+        check_width(args[1])
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and not common.is_complex:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
@@ -148,7 +153,18 @@ family.unary("neg", promotion=ARITHMETIC, inplace_variants="function method", ch
 family.composite("positive(Tensor(a) self) -> Tensor(a)", doc="self, unchanged; bool tensors are refused.")
 _REAL_ABS = Supported("abs_cpu", _ORDERED | FLOAT8, Refusal(
     COMPLEX | COMPLEX_HALF, "In-place abs is not supported for complex tensors."))  # fmt: skip
-family.unary("abs", promotion=REAL_RESULT, inplace_variants="function method", inplace_check=_REAL_ABS, exact_out=EXACT_OUT,
+
+
+def _check_abs_out(self: Any, result: dtype, out: dtype) -> None:
+    """The modulus of complex numbers is cast, unless ``out`` is complex; nothing else is."""
+    if self.is_complex() and not out.is_complex:
+        if not can_cast(result, out):
+            raise not_castable(result, out)
+    else:
+        is_exactly(self._dtype, out)
+
+
+family.unary("abs", promotion=REAL_RESULT, inplace_variants="function method", inplace_check=_REAL_ABS, out_check=OutOf(_check_abs_out),
           check=Supported("abs_cpu", _ADDABLE - BOOL | FLOAT8), doc="Absolute value; the modulus of complex numbers.")  # fmt: skip
 family.unary("sign", promotion=ARITHMETIC, doc="-1, 0 or 1; 0 for NaN.", check=Supported("sign_cpu", REAL, Refusal(
     COMPLEX | COMPLEX_HALF, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",

@@ -7,7 +7,7 @@ from typing import Any
 from .. import dtypes
 from ..number_range import check_number
 from ..promotion import FLOAT
-from ._checks import COMPLEX, FLOATS, INTEGERS, REAL, UNSIGNED, Supported
+from ._checks import COMPLEX, FLOATS, INTEGERS, REAL, UNSIGNED, OutDtypes, Supported
 from ._declare import Family
 
 family = Family("elementwise")
@@ -71,5 +71,6 @@ family.binary(
 )
 family.plain(
     "ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace="", inplace_variants="function method", out="out",
+    out_check=OutDtypes("ldexp can't be cast to the desired output type {out}"),
     doc="self * 2 ** other; whole exponents leave a floating dtype as it is.",
 )  # fmt: skip

@@ -5,8 +5,10 @@ All else is written in them.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..dtypes import dtype
-from ._checks import COMPLEX, COMPLEX_HALF, REAL, OutDtypes, Refusal, Supported
+from ._checks import COMPLEX, COMPLEX_HALF, REAL, OutDtypes, Refusal, Supported, is_exactly
 from ._declare import Family
 
 family = Family("fft")
@@ -34,9 +36,25 @@ def _alike(result: dtype, out: dtype) -> bool:
     return result.category == out.category
 
 
+class _Conjugate(OutDtypes):
+    """Of real input, the last step conjugates, which casts nothing."""
+
+    __slots__ = ()
+
+    def require(self, name: str, result: dtype, out: dtype, first: Any) -> None:
+        super().require(name, result, out, first)
+        if not first.is_complex():
+            is_exactly(result, out)
+
+
+def _is_real(self: Any) -> bool:
+    return not self.is_complex()
+
+
 def _declare(name: str, arguments: str, doc: str) -> None:
     what = "complex" if name.rstrip("2n") in ("fft", "ifft", "rfft", "ihfft") else "floating point"
     # PyTorch's messages have one name for both directions of a complex transform over several dimensions.
+    conjugates = name in ("ifft", "ihfft")
     shown = {"fft2": "fftn", "ifft2": "fftn", "ifftn": "fftn"}.get(name, name.replace("2", "n"))
     family.composite(
         f"fft_{name}({arguments}) -> Tensor",
@@ -44,7 +62,10 @@ def _declare(name: str, arguments: str, doc: str) -> None:
         namespace="torch.fft",
         python_name=name,
         out=True,
-        out_check=OutDtypes(f"{shown} expects a {what} output tensor, but got {{out}}", _alike),
+        out_check=(_Conjugate if conjugates else OutDtypes)(
+            f"{shown} expects a {what} output tensor, but got {{out}}", _alike
+        ),
+        laid_out=_is_real if conjugates else False,
         doc=doc,
     )
 

@@ -34,7 +34,7 @@ family.plain(
     apart="self index",
     apart_first=True,
     doc="The given indices of one dimension, in order.",
-    exact_out=True,
+    exact_out="index_select(): self and result must have the same scalar type",
     dtypes=Supported(lambda args: None if args[0].dim() > 1 else "index_select", frozenset(ALL_DTYPES) - UNSIGNED),
 )
 family.plain(
@@ -223,7 +223,7 @@ family.plain(
     apart="self mask",
     apart_first=True,
     doc="1-d tensor of the elements where the mask is true.",
-    exact_out=True,
+    exact_out="masked_select(): self and result must have the same scalar type",
 )
 family.plain(
     "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
@@ -237,7 +237,7 @@ family.plain(
     apart="self index",
     apart_first=True,
     doc="Elements at indices into the flattened tensor.",
-    exact_out=True,
+    exact_out="take(): self and out expected to have the same dtype, but got self.dtype = {expected} and out.dtype = {out}",
     dtypes=Supported("take_cpu", USUAL, idle="empty"),
 )
 family.plain(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ._checks import BOOL, COMPLEX_HALF, LAPACK, NUMBERS, OutDtypes, Refusal, Supported
-from ._declare import Family
+from ..dtypes import cpp_type_name
+from ._checks import BOOL, COMPLEX_HALF, LAPACK, NUMBERS, OutDtypes, OutOf, Refusal, Supported
+from ._declare import EXPECTED_OUT, Family
 
 family = Family("linalg")
 
@@ -118,14 +119,25 @@ family.composite(
     out=True,
     doc="Product of several matrices in the order that costs least.",
 )
+
+
+def _check_power_out(self: Any, result: dtypes.dtype, out: dtypes.dtype) -> None:
+    castable("matrix_power", "result").require("out", result, out, self)
+    if out is not result:
+        raise RuntimeError(EXPECTED_OUT.format(cpp_expected=cpp_type_name(result), cpp_out=cpp_type_name(out)))
+
+
 _composite(
     "linalg_matrix_power(Tensor self, int n) -> Tensor",
-    exact_out=True,
+    out_check=OutOf(_check_power_out),
     out=True,
     doc="Integer powers of square matrices; negative ones invert.",
 )
 family.composite(
-    "matrix_power(Tensor self, int n) -> Tensor", exact_out=True, out=True, doc="Second name of `linalg_matrix_power`."
+    "matrix_power(Tensor self, int n) -> Tensor",
+    out_check=OutOf(_check_power_out),
+    out=True,
+    doc="Second name of `linalg_matrix_power`.",
 )
 _NO_POWERS = COMPLEX_HALF | {dtypes.float16, dtypes.bfloat16}
 _composite(

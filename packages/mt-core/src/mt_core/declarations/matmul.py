@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from ..dtypes import dtype
-from ._checks import COMPLEX, FLOAT8, FLOATS, INTEGERS, Supported
+from ._checks import COMPLEX, FLOAT8, FLOATS, INTEGERS, OutDtypes, Supported, never
 from ._declare import Family
 
 family = Family("matmul")
@@ -139,6 +139,7 @@ family.composite(
     old_orders=("beta self alpha batch1 batch2", "beta self batch1 batch2"),
     inplace=True,
     out=True,
+    out_check=OutDtypes("self and mat2 must have the same dtype, but got {out} and {expected}", never),
     doc="beta * self + alpha * the sum of the products batch1[i] @ batch2[i].",
 )
 family.composite(

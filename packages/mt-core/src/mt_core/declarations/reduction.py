@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..dtypes import bool as bool_
-from ..dtypes import dtype, uint8
-from ._checks import REAL, USUAL, OutDtypes, Supported
+from ..dtypes import can_cast, dtype, get_default_dtype, scalar_type_name, uint8
+from ._checks import COMPLEX, FLOATS, REAL, USUAL, OutDtypes, OutOf, Supported, not_castable
 from ._declare import EXPECTED_OUT, Family
 
 family = Family("reduction")
@@ -25,12 +25,41 @@ def _mean_of_out(self: Any, out: Any) -> dtype | None:
     return out._dtype if self._dtype.category >= 2 and out._dtype.category >= 2 else None
 
 
-def _is_given_or_of_integers(result: dtype, out: dtype) -> bool:
-    """Nothing but `dtype` makes the result of a mean another than ``out``; integers are refused as everywhere."""
-    return result is out or out.category < 2
+def _mean_of_all_of_out(self: Any, out: Any) -> dtype | None:
+    """The same of all elements, which asks first whether these may be cast."""
+    if not can_cast(self._dtype, out._dtype):
+        raise RuntimeError(
+            f"mean.dtype_out(): input types can't be cast to the desired output type {scalar_type_name(out._dtype)}"
+        )
+    return _mean_of_out(self, out)
 
 
-_OUT_OF_MEAN = OutDtypes(EXPECTED_OUT, _is_given_or_of_integers)
+class _OutOfMean(OutDtypes):
+    """Nothing but `dtype` makes the result of a mean another than ``out``; of integers it divides a sum in place."""
+
+    __slots__ = ()
+
+    def require(self, name: str, result: dtype, out: dtype, first: Any) -> None:
+        if out.category < 2:
+            raise not_castable(get_default_dtype(), out)
+        super().require(name, result, out, first)
+
+
+def _is_given(result: dtype, out: dtype) -> bool:
+    return result is out
+
+
+def _is_floating(result: dtype, out: dtype) -> bool:
+    return out.category >= 2
+
+
+def _check_spread(self: Any, result: dtype, out: dtype) -> None:
+    """There is no kernel for the spread of real elements in a complex number."""
+    if out.is_complex and not self.is_complex():
+        raise NotImplementedError(f"\"std_cpu\" not implemented for '{scalar_type_name(out)}'")
+
+
+_OUT_OF_MEAN = _OutOfMean(EXPECTED_OUT, _is_given)
 
 family.plain(
     "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
@@ -52,7 +81,7 @@ family.plain(
     "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     out="dtype_out",
     out_check=_OUT_OF_MEAN,
-    out_dtype=_mean_of_out,
+    out_dtype=_mean_of_all_of_out,
     doc="Mean of floating-point or complex elements.",
 )
 family.reduction(
@@ -115,11 +144,14 @@ for _name in ("any", "all"):
 for _name, _what in (("var", "Variance"), ("std", "Standard deviation")):
     family.composite(f"{_name}(Tensor self, bool unbiased=True) -> Tensor", doc=f"{_what}, divided by n - correction.")
     family.composite(
-        f"{_name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", out="out"
+        f"{_name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+        out="out",
+        out_check=OutOf(_check_spread),
     )
     family.plain(
         f"{_name}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
         out="correction_out",
+        out_check=OutOf(_check_spread),
     )
     family.composite(
         f"{_name}_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
@@ -138,6 +170,8 @@ for _name, _what in (("var", "Variance"), ("std", "Standard deviation")):
 family.plain(
     "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     out=True,
+    out_check=OutDtypes("logsumexp(): Expected floating point type for result tensor, but got: {out}", _is_floating),
+    out_takes=FLOATS | COMPLEX,
     doc="log(sum(exp(x))), without overflow.",
 )
 family.composite(

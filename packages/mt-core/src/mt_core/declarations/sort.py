@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ..dtypes import ALL_DTYPES
-from ._checks import FLOAT8, FLOATS, INTEGERS, REAL, USUAL, Supported
+from typing import Any
+
+from ..dtypes import ALL_DTYPES, dtype, int32, scalar_type_name
+from ._checks import FLOAT8, FLOATS, INTEGERS, REAL, USUAL, OutOf, Supported
 from ._declare import Family
 
 family = Family("sort")
@@ -22,11 +24,19 @@ _OF_MEDIAN = (
     ),
 )
 _SORTED = Supported("sorting_kernel_method_name", frozenset(ALL_DTYPES) - FLOAT8, idle="scalar")
+
+
 #: What places are written to; as PyTorch says it where they are to be of int64.
-_OUT = (
-    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether "
-    "out_int32 flag is True, but we got output tensor's dtype {out} and out_int32 flag is False"
-)
+def _check_searched_out(first: Any, result: dtype, out: dtype) -> None:
+    if out is not result:
+        raise RuntimeError(
+            "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
+            f"whether out_int32 flag is True, but we got output tensor's dtype {scalar_type_name(out)} and out_int32 flag "
+            f"is {result is int32}"
+        )
+
+
+_OUT = OutOf(_check_searched_out)
 
 family.plain(
     "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
@@ -119,7 +129,7 @@ family.plain(
     "side=None, Tensor? sorter=None) -> Tensor",
     variants="function",
     out="Tensor_out",
-    exact_out=_OUT,
+    out_check=_OUT,
     doc="Where each value would be inserted into the sorted last dimension.",
 )
 family.composite(
@@ -131,7 +141,7 @@ family.composite(
     "bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     variants="function",
     out="Tensor_out",
-    exact_out=_OUT,
+    out_check=_OUT,
 )
 family.composite(
     "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..dtypes import can_cast, dtype, scalar_type_name
 from ..promotion import FLOAT
-from ._checks import COMPLEX, FLOATS, REAL, UNSIGNED, Supported
+from ._checks import COMPLEX, FLOATS, REAL, UNSIGNED, OutOf, Supported
 from ._declare import Family
 
 family = Family("special")
@@ -52,7 +53,15 @@ def _polygamma_kernel(args: tuple[Any, ...]) -> str:
 family.elementwise("polygamma(int n, Tensor self) -> Tensor", promotion=FLOAT, out=True, check=Supported(_polygamma_kernel, _REAL, also=_check_order),
                 doc="Derivative of order n of digamma.")  # fmt: skip
 family.composite("polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", variants="method", doc="In-place `polygamma`.")
-family.composite("mvlgamma(Tensor self, int p) -> Tensor", inplace=True, out=True,
+
+
+def _check_mvlgamma_out(self: Any, result: dtype, out: dtype) -> None:
+    if not can_cast(result, out):
+        shown = scalar_type_name(self._dtype), scalar_type_name(result)
+        raise RuntimeError(f"mvlgamma: result type {shown[0]} can't be cast to the desired output type {shown[1]}")
+
+
+family.composite("mvlgamma(Tensor self, int p) -> Tensor", inplace=True, out=True, out_check=OutOf(_check_mvlgamma_out),
               doc="Logarithm of the multivariate gamma function of dimension p.")  # fmt: skip
 
 

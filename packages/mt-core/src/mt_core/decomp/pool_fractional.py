@@ -36,8 +36,11 @@ def _pool(
     flat = _window_positions(sizes, kernel, output, samples, batch, channels)
     planes = batched.reshape(batch, channels, math.prod(sizes))
     values = planes.gather(2, flat.reshape(batch, channels, math.prod(flat.shape[2:]))).view(flat.shape)
-    maxima, chosen = values.max(-1)
-    positions = flat.gather(-1, chosen.unsqueeze(-1))
+    if math.prod(kernel):
+        maxima, chosen = values.max(-1)
+    else:  # windows of nothing: the smallest number, at the place where each begins
+        maxima, chosen = values[..., 0].new_full(values.shape[:-1], -math.inf), None
+    positions = flat[..., :1] if chosen is None else flat.gather(-1, chosen.unsqueeze(-1))
     shape = maxima.shape if self.dim() == count + 2 else maxima.shape[1:]
     return ops._unsafe_view(maxima, tuple(shape)), ops._unsafe_view(positions, tuple(shape))
 
@@ -52,12 +55,13 @@ def _window_positions(
         # PyTorch's last sample is for the first dimension in two dimensions, its first in three.
         sample = samples[:batch, :, count - 1 - dim if count == 2 else dim]
         starts = _starts(sample, size, window, windows)
-        places = starts.unsqueeze(-1) + ops.arange(window, device=starts.device)
+        width = window if math.prod(kernel) else 1  # of windows of nothing, the places where they begin
+        places = starts.unsqueeze(-1) + ops.arange(width, device=starts.device)
         shape = [batch, channels] + [1] * (2 * count)
-        shape[2 + dim], shape[2 + count + dim] = windows, window
+        shape[2 + dim], shape[2 + count + dim] = windows, width
         places = places.view(shape)
         flat = places if flat is None else flat * size + places
-    return flat.reshape(batch, channels, *output, math.prod(kernel))
+    return flat.reshape(batch, channels, *output, math.prod(kernel) or 1)
 
 
 def _starts(sample: Any, size: int, window: int, windows: int) -> Any:

@@ -47,6 +47,10 @@ def nanmean(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 @composite("nanmean.out")
 def nanmean_out(self: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Any:
+    if not (self.is_floating_point() or self.is_complex()):
+        raise RuntimeError(
+            "nanmean(): integral types and 'Bool' are not supported for nanmean, even for empty tensors."
+        )
     _check_nanmean(self, dtype)
     count = _count_of_numbers(self, dim, keepdim)
     return ops.nansum(self, dim, keepdim, dtype=dtype, out=out).div_(count)

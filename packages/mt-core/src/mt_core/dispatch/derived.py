@@ -95,7 +95,7 @@ def _inplace_view(overload: Overload, functional: Overload) -> Callee | None:
 def _inplace_from_functional(overload: Overload, functional: Overload) -> Callee:
     """Compute aside, check as PyTorch does, then copy into the first argument."""
     guard = overlap_guard(overload.declaration)
-    exact = bool(functional.declaration.exact_out)
+    exact, asks = bool(functional.declaration.exact_out), functional.declaration.out_check
     if overload.declaration.out_dtype is not None:
         return _inplace_of_its_dtype(overload, functional)
 
@@ -103,6 +103,8 @@ def _inplace_from_functional(overload: Overload, functional: Overload) -> Callee
         guard(self)
         with excluding(AUTOGRAD):
             result = functional.call(self, *args)
+            if asks is not None:
+                asks.require("out", result._dtype, self._dtype, self)
             check_inplace_result(self, result.shape, result._dtype, exact)
             return self.copy_(result)
 
@@ -135,9 +137,12 @@ def inplace_of_composite(functional: Overload) -> Callee:
 
     It computes on a copy: its parts may save the old value, which the last step overwrites.
     """
+    asks = functional.declaration.out_check
 
     def run(self: Tensor, *others: Any) -> Tensor:
         result = functional.call(self.clone(), *others)
+        if asks is not None:
+            asks.require("out", result._dtype, self._dtype, self)
         check_inplace_result(self, result.shape, result._dtype)
         return self.copy_(result)
 
@@ -289,11 +294,13 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     resizes_first = overload.declaration.resizes_first
     laid_out = elementwise_kind or overload.declaration.laid_out
 
-    def is_laid_out(out: Tensor) -> bool:
+    def is_laid_out(out: Tensor, first: Any) -> bool:
+        if callable(laid_out):
+            return laid_out(first)
         return bool(laid_out) and (laid_out != "empty" or not out.numel())
 
-    def resize(out: Tensor, result: Tensor) -> None:
-        resize_out(out, result.shape, layout_of(result) if is_laid_out(out) else None)
+    def resize(out: Tensor, result: Tensor, first: Any) -> None:
+        resize_out(out, result.shape, layout_of(result) if is_laid_out(out, first) else None)
 
     facts = overload.declaration
     check_apart = apart_check(overload) if facts.apart or facts.not_in_part else None
@@ -313,7 +320,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
         with excluding(AUTOGRAD):
             if shaped_as is not None:
                 if check_outs is not None:
-                    check_outs(outs[0], args[outs[0]], args[0]._dtype)
+                    check_outs(outs[0], args[outs[0]], args[0]._dtype, args[0])
                 resize_out(args[outs[0]], args[shaped_as].shape)
                 if check_apart is not None:
                     check_apart(args)
@@ -327,12 +334,12 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
             if elementwise_kind and any(args[i] is args[outs[0]] for i in tensors):
                 check_shape(args[outs[0]], results.shape)
             if resizes_first is True or callable(resizes_first) and resizes_first(*given) is not None:
-                resize(args[outs[0]], results)
+                resize(args[outs[0]], results, given[0])
             if check_outs is not None:
                 for i, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
-                    check_outs(i, args[i], result._dtype)
+                    check_outs(i, args[i], result._dtype, given[0])
                     if one_by_one:
-                        resize(args[i], result)
+                        resize(args[i], result, given[0])
             if len(outs) == 1:
                 out = args[outs[0]]
                 if any_shape and out.numel() == results.numel():
@@ -343,18 +350,18 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
                     take_shape(out, results._array.shape)
                 if check_apart is not None:
                     check_out(out, results)
-                    resize(out, results)
+                    resize(out, results, given[0])
                     check_apart(args)
                 result = results.to(out._dtype) if out._dtype in also else results
-                return write_result(out, result, is_laid_out(out))
+                return write_result(out, result, is_laid_out(out, given[0]))
             for i, result in zip(outs, results, strict=True):
                 check_out(args[i], result)
             if check_apart is not None:
                 for i, result in zip(outs, results, strict=True):
-                    resize(args[i], result)
+                    resize(args[i], result, given[0])
                 check_apart(args)
             for i, result in zip(outs, results, strict=True):
-                write_result(args[i], result, is_laid_out(args[i]))
+                write_result(args[i], result, is_laid_out(args[i], given[0]))
         return handed_over([args[i] for i in outs])
 
     return run

@@ -96,7 +96,8 @@ class Elementwise:
         #: PyTorch makes the result of a power of a number before it looks at how the exponent is laid out.
         self.row_major = overload.name == "pow.Scalar"
         others = [i for i in self.operands_at if arguments[i].name == "other"]
-        self.other = others[0] if others else None
+        #: Where a number stands for a tensor: beside "other", the first choice of a condition.
+        self.others = tuple(i for i in self.operands_at if others and 0 < i <= others[0])
         self.wide = frozenset(arguments.index(a) for a in arguments if a.name in declaration.wide)
         #: Positions of parameters that are stored as elements are.
         self.stored: tuple[int, ...] = getattr(declaration.check, "stored", ())
@@ -159,8 +160,8 @@ class Elementwise:
         return shape, None if strides == contiguous_strides(shape) else strides
 
     def number_widened(self, args: tuple[Any, ...]) -> bool:
-        """Whether a number stands in the place of a second tensor: PyTorch broadcasts one without dimensions."""
-        return self.other is not None and not isinstance(args[self.other], Tensor)
+        """Whether a number stands in the place of a later tensor: PyTorch broadcasts one without dimensions."""
+        return any(not isinstance(args[i], Tensor) for i in self.others)
 
     def arrays(self, kernel: Kernel, args: tuple[Any, ...], asked: dtype) -> list[Any]:
         """The arguments as the kernel takes them: arrays of the dtype it computes in, numbers converted likewise.

@@ -23,8 +23,8 @@ __all__ = ["check_of_outs", "ready_before_refusal", "words_of"]
 Callee = Callable[..., Any]
 #: What says that no kernel is written for a dtype; other refusals come before outputs are made ready.
 _OF_KERNELS = "not implemented for"
-#: (position, output, dtype of its result) -> nothing; raises for outputs that the result cannot be written to.
-CheckOut = Callable[[int, Any, Any], None]
+#: (position, output, dtype of its result, first argument) -> nothing; raises for outputs that cannot be written to.
+CheckOut = Callable[[int, Any, Any, Any], None]
 
 
 def ready_before_refusal(overload: Overload, functional: Overload, backend: Any, run: Callee) -> Callee:
@@ -48,7 +48,7 @@ def ready_before_refusal(overload: Overload, functional: Overload, backend: Any,
             specs = (made,) if isinstance(made, Spec) else made or ()
             pairs = [(i, args[i], spec) for i, spec in zip(outs, specs, strict=False) if spec is not None]
             for i, out, spec in pairs:
-                check_out(i, out, spec.dtype)
+                check_out(i, out, spec.dtype, args[0])
             for _, out, spec in pairs:
                 resize_out(out, spec.shape)
             raise
@@ -63,11 +63,11 @@ def check_of_outs(overload: Overload) -> CheckOut | None:
     if exact:
         outs = [i for i, a in enumerate(arguments) if a.writes]
         words = dict(zip(outs, words_of(exact, len(outs)), strict=True))
-        return lambda at, out, result: check_exact(out, result, words[at], also, arguments[at].name)
+        return lambda at, out, result, first: check_exact(out, result, words[at], also, arguments[at].name)
     if asks is None:
         return None
     names = {i: a.name for i, a in enumerate(arguments) if a.writes}
-    return lambda at, out, result: asks.require(names[at], result, out._dtype)
+    return lambda at, out, result, first: asks.require(names[at], result, out._dtype, first)
 
 
 def words_of(exact: str | tuple[str, ...], count: int) -> Sequence[str]:
@@ -75,7 +75,7 @@ def words_of(exact: str | tuple[str, ...], count: int) -> Sequence[str]:
     return exact if isinstance(exact, tuple) else [exact] * count
 
 
-def _castable(at: int, out: Any, result: Any) -> None:
+def _castable(at: int, out: Any, result: Any, first: Any) -> None:
     check_castable(result, out._dtype)
 
 

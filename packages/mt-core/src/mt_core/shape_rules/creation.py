@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from ..dispatch.registry import register_shape_rule as shape_rule
-from ..number_range import check_factor
+from ..number_range import check_factor, check_number
 from ..spec import Spec
 from ..symbolic import SymFloat, SymInt
 
@@ -26,6 +26,9 @@ def arange_step(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device
     check_range(start, end, step, "lower")
     if d is dtypes.int64:
         start, end, step = map(_whole, (start, end, step))
+        for number in (start, end, step):
+            if isinstance(number, int):
+                check_number(number, d)
         if step == 0:
             raise ValueError("step must be nonzero")
     exact = all(isinstance(n, (int, SymInt)) for n in (start, end, step))

@@ -46,9 +46,25 @@ def _by_stride(self: Any, dim: Ints) -> Ints:
     return tuple(sorted(dim, key=lambda d: -strides[d]))
 
 
+def _set_apart(rank: int, dims: Ints) -> list[int]:
+    """The dimensions that are not transformed, in PyTorch's order: each of `dims` gave its place to the last of them."""
+    order = list(range(rank))
+    first, last = 0, rank
+    while True:
+        while first < last and order[first] not in dims:
+            first += 1
+        last -= 1
+        while first < last and order[last] in dims:
+            last -= 1
+        if first >= last:
+            return order[:first]
+        order[first], order[last] = order[last], order[first]
+        first += 1
+
+
 def _strides(given: Ints, shape: Sequence[int], dims: Ints) -> Ints:
     """Strides of a transform: its dimensions innermost, in the order in which it took them, the others as given."""
-    others = sorted((d for d in range(len(shape)) if d not in dims), key=lambda d: -given[d])
+    others = sorted(_set_apart(len(shape), dims), key=lambda d: -given[d])
     strides, step = [0] * len(shape), 1
     for d in reversed((*others, *dims)):
         strides[d] = step

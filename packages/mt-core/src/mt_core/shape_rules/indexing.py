@@ -18,7 +18,7 @@ from ..dispatch.writing import check_shape
 from ..errors import NoData
 from ..hollow import has_elements
 from ..keys import STRIDED
-from ..layout import broadcast_shapes, broadcast_strides, output_strides
+from ..layout import broadcast_shapes, broadcast_strides, copied_strides, output_strides
 from ..meta_array import contiguous_strides
 from ..number_range import check_number
 from ..printing_cpp import type_text
@@ -263,7 +263,9 @@ def _like(self: Any) -> Spec:
 def _copied(self: Any) -> Spec:
     """The tensor, with other elements: laid out as a copy of it."""
     shape = tuple(self._array.shape)
-    return Spec(shape, self._dtype, output_strides(shape, [self.stride()]) if self._keys & STRIDED else None)
+    # Row-major tensors may have any strides along dimensions of size 1, or none; a copy keeps them.
+    plain = not self._keys & STRIDED and 1 not in shape and 0 not in shape
+    return Spec(shape, self._dtype, None if plain else copied_strides(shape, self.stride()))
 
 
 @shape_rule("index_select")

@@ -20,17 +20,17 @@ def _check_points(shape: Ints, dims: int, weight: Any, self: Any) -> None:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     if weight is None:
         return
-    if tuple(weight._array.shape) != shape[:-1]:
-        raise RuntimeError(
-            f"{_NAME}: if weight tensor is provided it should have the same shape as the input tensor excluding "
-            "its innermost "
-            f"dimension, but got input with shape {list(shape)} and weight with shape {list(weight.shape)}"
-        )
     if weight._dtype is not self._dtype:
         raise RuntimeError(
             f"{_NAME}: if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
             "but got "
             f"input({cpp_type_name(self._dtype)}), and weight({cpp_type_name(weight._dtype)})"
+        )
+    if tuple(weight._array.shape) != shape[:-1]:
+        raise RuntimeError(
+            f"{_NAME}: if weight tensor is provided it should have the same shape as the input tensor excluding "
+            "its innermost "
+            f"dimension, but got input with shape {list(shape)} and weight with shape {list(weight.shape)}"
         )
 
 

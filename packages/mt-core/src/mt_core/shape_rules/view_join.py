@@ -120,6 +120,9 @@ def roll(self: Any, shifts: Ints, dims: Ints) -> Spec:
         if not self._array.ndim:
             raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
         wrap_dim(d, self.dim())
+    if not self._array.size:  # a copy, where no dimension is named one of the flattened tensor
+        kept = dims or self._array.ndim == 1
+        return Spec(self._array.shape, self._dtype, strides_like(self, None) if kept else None)
     strides = _common_strides([self], self._array.shape) if dims else None
     return Spec(self._array.shape, self._dtype, strides)
 
