@@ -6,7 +6,7 @@ from typing import Any
 
 from ..dtypes import bool as bool_
 from ..dtypes import can_cast, dtype, get_default_dtype, scalar_type_name, uint8
-from ._checks import COMPLEX, FLOATS, REAL, USUAL, OutDtypes, OutOf, Supported, not_castable
+from ._checks import REAL, USUAL, OutDtypes, Supported, not_castable
 from ._declare import EXPECTED_OUT, Family
 
 family = Family("reduction")
@@ -51,12 +51,6 @@ def _is_given(result: dtype, out: dtype) -> bool:
 
 def _is_floating(result: dtype, out: dtype) -> bool:
     return out.category >= 2
-
-
-def _check_spread(self: Any, result: dtype, out: dtype) -> None:
-    """There is no kernel for the spread of real elements in a complex number."""
-    if out.is_complex and not self.is_complex():
-        raise NotImplementedError(f"\"std_cpu\" not implemented for '{scalar_type_name(out)}'")
 
 
 _OUT_OF_MEAN = _OutOfMean(EXPECTED_OUT, _is_given)
@@ -146,12 +140,10 @@ for _name, _what in (("var", "Variance"), ("std", "Standard deviation")):
     family.composite(
         f"{_name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
         out="out",
-        out_check=OutOf(_check_spread),
     )
     family.plain(
         f"{_name}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
         out="correction_out",
-        out_check=OutOf(_check_spread),
     )
     family.composite(
         f"{_name}_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
@@ -171,7 +163,6 @@ family.plain(
     "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     out=True,
     out_check=OutDtypes("logsumexp(): Expected floating point type for result tensor, but got: {out}", _is_floating),
-    out_takes=FLOATS | COMPLEX,
     doc="log(sum(exp(x))), without overflow.",
 )
 family.composite(

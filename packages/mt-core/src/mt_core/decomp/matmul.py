@@ -103,7 +103,7 @@ def linear(input: Any, weight: Any, bias: Any) -> Any:
         return matmul(input, weight.t())
     if ndim == 2:
         return _linear_of_rows(input, weight, bias)
-    if bias._array.ndim == 1 and not input._keys & STRIDED:
+    if bias._array.ndim == 1 and not (input._keys | bias._keys) & STRIDED:
         shape = input._array.shape
         rows = _linear_of_rows(input.reshape(math.prod(shape[:-1]), shape[-1]), weight, bias)
         return rows.view((*shape[:-1], rows._array.shape[1]))

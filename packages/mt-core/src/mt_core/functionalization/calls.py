@@ -232,7 +232,7 @@ def _written(overload: Overload, args: tuple[Any, ...], scope: Scope) -> Any:
     returned, found = found[: len(found) - len(targets)], found[len(found) - len(targets) :]
     for at, (target, result) in enumerate(zip(targets, found, strict=True)):
         if is_out:
-            _put_out(overload, positions[min(at, len(positions) - 1)], target, result, scope)
+            _put_out(overload, positions[min(at, len(positions) - 1)], target, result, args[0], scope)
         else:
             if overload.name not in _OF_ONE_VALUE:
                 overlap_guard(overload.declaration)(target)
@@ -312,13 +312,13 @@ def _count(target: Tensor) -> None:
     take_over(target, target._array, target)
 
 
-def _put_out(overload: Overload, position: int, out: Tensor, result: Tensor, scope: Scope) -> None:
+def _put_out(overload: Overload, position: int, out: Tensor, result: Tensor, first: Any, scope: Scope) -> None:
     """`_put` for an ``out=`` argument, which may get another shape, with the refusals of ``out=``."""
     if out.device != result.device:
         raise out_elsewhere(out, result)
     fitted = meta_of(out)
     with excluding(_LAYERS):
-        _fit(overload, position, fitted, unmade(result))
+        _fit(overload, position, fitted, unmade(result), first)
     if fitted.shape != out.shape:
         with scope.below():
             _exchange_base(out, fitted, result if result._dtype is out._dtype else result.to(out._dtype), scope)
@@ -326,11 +326,11 @@ def _put_out(overload: Overload, position: int, out: Tensor, result: Tensor, sco
         _put(out, result, scope)
 
 
-def _fit(overload: Overload, position: int, out: Tensor, result: Tensor) -> None:
+def _fit(overload: Overload, position: int, out: Tensor, result: Tensor, first: Any) -> None:
     """Do to an ``out`` without data what writing a result does to one, refusals included."""
     check = check_of_outs(overload)
     if check is not None:
-        check(position, out, result._dtype)
+        check(position, out, result._dtype, first)
     check_out(out, result)
     if overload.declaration.kind == "factory":
         take_shape(out, tuple(result.shape))

@@ -47,7 +47,7 @@ def _by_stride(self: Any, dim: Ints) -> Ints:
 
 
 def _set_apart(rank: int, dims: Ints) -> list[int]:
-    """The dimensions that are not transformed, in PyTorch's order: each of `dims` gave its place to the last of them."""
+    """The dimensions that are not transformed, in PyTorch's order: each of `dims` gave its place to the last."""
     order = list(range(rank))
     first, last = 0, rank
     while True:
