@@ -16,6 +16,7 @@ PLAIN_NUMBERS = "2 -1 0 1 3 0.5 -1.5 2.0 0.0 True False 1.0 -2 7".split()
 ODD_NUMBERS = """float('nan') float('inf') -float('inf') 300 -129 2**31 2**63-1 2**63 -2**63 1e40 1j 1+2j None 'a'
 2**100 1e-45 256""".split()
 PLAIN_FLOATS = "-2.0 -1.5 -1.0 -0.5 0.0 0.25 0.5 1.0 1.5 2.0 3.0 0.75 -0.25 -3.0 4.0".split()
+PITS = "float('nan') float('nan') float('inf') -float('inf')".split()
 ODD_FLOATS = "float('nan') float('inf') -float('inf') 1e10 -1e-10 -0.0 65504.0 1e-30".split()
 
 
@@ -71,6 +72,12 @@ class Choices:
         if not shape:
             return self.element(dtype)
         return f"[{', '.join(self.nested(shape[1:], dtype) for _ in range(shape[0]))}]"
+
+    def pitted(self) -> str:
+        """A tensor of one or two dimensions, in which some elements are NaN, infinite, or like others."""
+        shape = [self.random.randint(1, 4) for _ in range(self.random.randint(1, 2))]
+        flat = [self.random.choice(PITS if self.chance(0.3) else PLAIN_FLOATS[:6]) for _ in range(math.prod(shape))]
+        return f"torch.tensor([{', '.join(flat)}], dtype=torch.{self.random.choice(FLOATS)}).reshape({shape})"
 
     def tensor(self, shape: Sequence[int] | None = None, dtype: str | None = None, grad: bool | None = None) -> str:
         """An expression that makes a tensor; `grad` says whether it requires grad, where it can."""

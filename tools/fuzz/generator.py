@@ -15,7 +15,7 @@ from .choices import COMPLEX, FLOATS, Choices
 from .machine import Machine, Notes
 from .phrases import PHRASES, WEIGHTS
 from .sights import Sight
-from .undetermined import ends_undetermined, forgets, reads_what_it_writes, wants_row_major
+from .undetermined import ends_undetermined, forgets, reads_what_it_writes, wants_row_major, writes_what_it_saves
 
 __all__ = ["Generator", "Program"]
 
@@ -347,7 +347,8 @@ class Generator:
     def called(self, call: dict[str, Any], kind: str, text: str) -> str:
         name = self.let(kind, text, "v" if call["elements"] else "w")
         value = self.machine.names.get(name)
-        if self._is_tensor(value) and value.requires_grad and name[0] == "v" and self.choose.chance(0.3):
+        wanted = self._is_tensor(value) and value.requires_grad and name[0] == "v" and self.choose.chance(0.3)
+        if wanted and not writes_what_it_saves(call["name"]):
             self.add("gradients of " + kind, f"{name}.sum().backward()")
         return name
 
@@ -474,6 +475,7 @@ SLOTS: dict[str, Slot] = {
     "short shape": lambda g, v, m: m.setdefault("_shape", g.short_shape()),
     "short strides": lambda g, v, m: str([g.random.choice([0, 1, 1, 2, 3]) for _ in eval(m["_shape"])]),  # noqa: S307
     "fresh": lambda g, v, m: g.choose.tensor(),
+    "pitted": lambda g, v, m: g.choose.pitted(),
     "same": lambda g, v, m: g.choose.tensor(list(v.shape), g._dtype_of(v)),
     "learned": lambda g, v, m: g.choose.tensor(g.choose.shape(2), "float32", False),
     "mask": lambda g, v, m: f"({g.partner(v)} {g.random.choice(['> 0', '<= 0.5', '== 1'])})",

@@ -23,10 +23,12 @@ _WRITTEN = re.compile(r"(?:with [^:]*: )?(?P<target>v\d+)(?P<view>.*)\.\w+_\((?P
 _OUT = re.compile(r"(?:with [^:]*: )?(?:\w+ = )?(?P<read>.*)\bout=\(?(?P<target>v\d+)(?P<view>[^,)]*)")
 #: What PyTorch has kernels for that read or write raw memory.
 _STRIDELESS = re.compile(
-    r"\b(native_group_norm|rrelu_with_noise|rnn_tanh|rnn_relu|gru|lstm)\(|\b(avg_pool3d|narrow_copy)\(.*out="
+    r"\b(native_group_norm|rrelu_with_noise|rnn_tanh|rnn_relu|gru|lstm)\(|\b(avg_pool3d|narrow_copy|fftfreq|rfftfreq)\(.*out="
 )
-#: Calls that update running statistics, with their arguments.
-_STATISTICS = re.compile(r"\b(?:batch_norm|native_batch_norm|instance_norm|_native_batch_norm_legit)\((.*)\)")
+#: Calls that update running statistics, or write the noise that they draw, with their arguments.
+_STATISTICS = re.compile(
+    r"\b(?:batch_norm|native_batch_norm|instance_norm|_native_batch_norm_legit|rrelu_with_noise_?)\((.*)\)"
+)
 _NAMES = re.compile(r"\b[vw]\d+\b")
 #: What the memory of a tensor that is resized while it is read comes to.
 _RESIZED = frozenset(("elements", "shape", "accepts", "raises", "shares", "requires_grad"))
@@ -161,7 +163,7 @@ def _is_read(doubt: Doubt, found: re.Match[str]) -> bool:
 
 
 def gives_a_tensor_twice(doubt: Doubt) -> bool:
-    """Running statistics that are also a weight or a bias are updated before or after these are read."""
+    """Statistics that are a weight, too, and noise that is the input, are written before they are read, or after."""
     found = _STATISTICS.search(doubt.line)
     return found is not None and len(names := re.findall(r"\bv\d+\b", found[1])) > len(set(names))
 
@@ -190,7 +192,7 @@ def _shares_elements(shape: list[int], strides: list[int]) -> bool:
 
 def writes_what_it_saved(doubt: Doubt) -> bool:
     """A backward pass that PyTorch refuses for a write that is none of the program's: its operator wrote."""
-    written = r"\w_\(|\][^=!<>]*=[^=]|[-+*/%&|^<>]= |out=|inplace=True|\.step\("
+    written = r"(?<!requires_grad)_\(|\][^=!<>]*=[^=]|[-+*/%&|^<>]= |out=|inplace=True|\.step\("
     return doubt.refused("has been modified by an inplace operation") and not any(
         re.search(written, line) for line in doubt.origins()
     )
@@ -349,7 +351,7 @@ NOISE: dict[str, Callable[[Doubt], bool]] = {
     "resized for a result that was refused": was_never_written,
     "reads memory while it is written, in an order that PyTorch leaves open": reads_what_it_writes,
     "several elements of what is written share memory": writes_what_elements_share,
-    "running statistics that are read as something else": gives_a_tensor_twice,
+    "running statistics or noise that are read as something else": gives_a_tensor_twice,
     "parts of complex infinities": has_complex_infinities,
     "padding beside weights that are not finite": pads_beside_infinities,
     "a gradient of narrow_copy that PyTorch loses": starts_before_the_first,

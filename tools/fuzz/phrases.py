@@ -214,6 +214,9 @@ torch.nonzero({{v}}, as_tuple={{True|False}})
 torch.cdist({{v}}, {{o}})
 torch.renorm({{v}}, 2, {{d}}, 1.0)
 torch.fft.{{fft|rfft|ifft}}({{v}}, dim={{d}})
+{{pitted}}.{{{REDUCED}|argmax|argmin|max|min|median|nanmedian}}({{|0|-1}})
+{{pitted}}.{{amax|amin|max|min|argmax|argmin|sort|argsort|cummax|cummin|cumsum|cumprod|softmax|logcumsumexp}}({{0|-1}})
+{{pitted}}.{{maximum|minimum|fmax|fmin}}(torch.tensor({{float}}))
 """,
     "python": """
 {v}.{item|tolist|numpy|is_contiguous|dim_order}()

@@ -12,14 +12,16 @@ from typing import Any
 from .machine import Notes
 from .sights import Sight
 
-__all__ = ["ends_undetermined", "forgets", "reads_what_it_writes", "wants_row_major"]
+__all__ = ["ends_undetermined", "forgets", "reads_what_it_writes", "wants_row_major", "writes_what_it_saves"]
 
 _WRITTEN = re.compile(r"(?P<target>v\d+)(?P<view>.*)\.\w+_\((?P<read>.*)\)$")
 _OUT = re.compile(r"(?:\w+ = )?(?P<read>.*)\bout=\(?(?P<target>v\d+)(?P<view>[^,)]*)")
 _NAMES = re.compile(r"\bv\d+\b")
 #: What has kernels that read or write raw memory, in PyTorch; the second also of what they write alone.
 _RAW = re.compile(r"\.(native_group_norm|rrelu_with_noise|rnn_tanh|rnn_relu|gru|lstm)$")
-_RAW_OUT = re.compile(r"\.(avg_pool3d|narrow_copy)$")
+_RAW_OUT = re.compile(r"\.(avg_pool3d|narrow_copy|fftfreq|rfftfreq)$")
+#: Operators that write in PyTorch what they have saved, so that their backward passes are refused.
+_WRITES_SAVED = re.compile(r"\.(vander|cond)$")
 #: What makes its results in larger memory than they need.
 _LEAVES_MEMORY = re.compile(r"\b(col2im|lstsq|embedding_bag)\(")
 #: How PyTorch refuses what its own parts do, or the libraries that it calls.
@@ -76,3 +78,8 @@ def forgets(expression: str) -> bool:
 def wants_row_major(name: str, form: str) -> bool:
     """Whether an operator's kernel reads or writes its arguments as if their elements lay side by side."""
     return _RAW.search(name) is not None or form == "out" and _RAW_OUT.search(name) is not None
+
+
+def writes_what_it_saves(name: str) -> bool:
+    """Whether PyTorch refuses an operator's backward pass for a write of its own."""
+    return _WRITES_SAVED.search(name) is not None
