@@ -940,6 +940,8 @@ __all__ = [
     'svd',
     'swapaxes',
     'swapdims',
+    'sym_constrain_range',
+    'sym_constrain_range_for_size',
     't',
     't_copy',
     'take',
@@ -3627,6 +3629,8 @@ _swapdims_packet = packet('swapdims', 'view', ('swapdims',))
 _swapdims_kernels = overload('swapdims', 'view').cache
 _swapdims__packet = packet('swapdims_', 'view', ('swapdims_',))
 _swapdims__kernels = overload('swapdims_', 'view').cache
+_sym_constrain_range_packet = packet('sym_constrain_range', 'comparison', ('sym_constrain_range',))
+_sym_constrain_range_for_size_packet = packet('sym_constrain_range_for_size', 'comparison', ('sym_constrain_range_for_size',))
 _t_packet = packet('t', 'view', ('t',))
 _t_kernels = overload('t', 'view').cache
 _t__packet = packet('t_', 'view', ('t_',))
@@ -33938,6 +33942,26 @@ def swapdims(_input=MISSING, _dim0=MISSING, _dim1=MISSING, /, more=MISSING, dim0
         ('dim0', 'dim1'), args, kwargs,
     )
 
+def sym_constrain_range(_size=MISSING, /, more=MISSING, min=MISSING, max=MISSING, *args, **kwargs):
+    """sym_constrain_range(size, *, min=None, max=None) -> None
+
+    Raise where a number, cut to an integer, is not between `min` and `max`."""
+    return call_packet_as_given(
+        sym_constrain_range, _sym_constrain_range_packet, (_size,),
+        (more, min, max),
+        ('min', 'max'), args, kwargs,
+    )
+
+def sym_constrain_range_for_size(_size=MISSING, /, more=MISSING, min=MISSING, max=MISSING, *args, **kwargs):
+    """sym_constrain_range_for_size(size, *, min=None, max=None) -> None
+
+    As `sym_constrain_range`, of a size: `min` is 0 where it is not given, and `max` is above 2."""
+    return call_packet_as_given(
+        sym_constrain_range_for_size, _sym_constrain_range_for_size_packet, (_size,),
+        (more, min, max),
+        ('min', 'max'), args, kwargs,
+    )
+
 def t(_input=MISSING, /, more=MISSING, *args, **kwargs):
     """t(input) -> Tensor
 
@@ -37109,6 +37133,8 @@ NAMESPACES = {
         ('svd', 'svd'),
         ('swapaxes', 'swapaxes'),
         ('swapdims', 'swapdims'),
+        ('sym_constrain_range', 'sym_constrain_range'),
+        ('sym_constrain_range_for_size', 'sym_constrain_range_for_size'),
         ('t', 't'),
         ('t_copy', 't_copy'),
         ('take', 'take'),

@@ -17,6 +17,14 @@ family.composite(
     "_assert_scalar(Scalar self, str assert_msg) -> ()", variants="function", doc="Raise where a number is zero."
 )
 family.composite(
+    "sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", variants="function",
+    doc="Raise where a number, cut to an integer, is not between `min` and `max`.",
+)  # fmt: skip
+family.composite(
+    "sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", variants="function",
+    doc="As `sym_constrain_range`, of a size: `min` is 0 where it is not given, and `max` is above 2.",
+)  # fmt: skip
+family.composite(
     "_assert_tensor_metadata(Tensor a, int[]? size=None, int[]? stride=None, ScalarType? dtype=None, *, "
     "Device? device=None, Layout? layout=None) -> ()",
     variants="function",

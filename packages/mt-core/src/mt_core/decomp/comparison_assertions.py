@@ -12,6 +12,8 @@ from ..hollow import has_elements
 
 __all__: list[str] = []
 
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
+
 
 @composite("_assert_async", explicit=True)
 def assert_async(self: Any) -> None:
@@ -39,6 +41,26 @@ def assert_scalar(self: Any, assert_msg: str) -> None:
     """A number -> nothing."""
     if not self:
         raise RuntimeError(assert_msg)
+
+
+@composite("sym_constrain_range", explicit=True)
+def sym_constrain_range(size: Any, min: int | None, max: int | None) -> None:
+    """A number -> nothing."""
+    low, high = _LEAST if min is None else min, _GREATEST if max is None else max
+    if low > high:
+        raise RuntimeError(f"Max must be greater than or equal to min. Got min={low} max={high}")
+    # A symbolic integer stays one, so that its range is what the comparisons tell of it.
+    number = int(size) if isinstance(size, float) else size
+    if number < low or number > high:
+        raise RuntimeError(f"Invalid value range for {number:d} between [{low}, {high}].")
+
+
+@composite("sym_constrain_range_for_size", explicit=True)
+def sym_constrain_range_for_size(size: Any, min: int | None, max: int | None) -> None:
+    """A number -> nothing."""
+    if max is not None and max <= 2:
+        raise RuntimeError(f"Max value to constrain_range_for_size must be greater than 2. got: {max}")
+    sym_constrain_range(size, 0 if min is None else min, max)
 
 
 @composite("_assert_tensor_metadata", explicit=True)

@@ -8,3 +8,7 @@ __all__ = ["int_oo"]
 
 #: Larger than any integer.
 int_oo = sympy.oo
+
+#: The classes of `int_oo` and of `-int_oo`, which are sympy's own here.
+IntInfinity = type(int_oo)
+NegativeIntInfinity = type(-int_oo)

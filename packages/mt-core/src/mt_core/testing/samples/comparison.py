@@ -49,6 +49,12 @@ cases(
 )
 cases("_assert_scalar", lambda t: call(1, "one"), lambda t: call(2.5, "two"))
 cases(
+    "sym_constrain_range sym_constrain_range_for_size",
+    lambda t: call(5),
+    lambda t: call(2.5, min=2),
+    lambda t: call(7, min=-1, max=7),
+)
+cases(
     "_assert_tensor_metadata",
     lambda t: call(t(2, 3)),
     lambda t: call(t(2, 3), [2, 3], t(2, 3).stride(), dtypes.float32),
