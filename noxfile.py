@@ -29,6 +29,8 @@ CLIENTS = (*TRANSFORMERS, "tokenizers", "safetensors", "matplotlib", "tqdm")
 ACCELERATE = "accelerate==1.15.*"
 # What the programs of `./dev clients` need, transitively.
 PINS = "tools/clients/requirements.txt"
+# The same for `./dev clients_tests`, whose sources ask for other versions.
+SUITE_PINS = "tools/clients_tests/requirements.txt"
 QUICK_CLIENTS = ("array-api-compat", "beartype", "einops", "jaxtyping", "opt_einsum", "scipy", "torchinfo", "psutil")
 QUICK_CLIENTS_APART = ("accelerate", "entmax", "torchdiffeq", "torchsummary")
 # Pretrained models. Their metadata asks for PyTorch, directly or through others, but only their files are used.
@@ -65,6 +67,7 @@ NIGHTLY = (
     "distributed_clients",
     "clients",
     "surface",
+    "clients_tests",
     "packaging",
     "mutate",
     "sanitizers",
@@ -270,6 +273,25 @@ def clients_snapshots(session: nox.Session) -> None:
     """Run the programs of `clients` on PyTorch and compare with what is stored, or store it: [NAME ...] [--check]."""
     prepare(session, ["--no-deps", "--requirement", PINS], [PYTORCH])
     session.run("python", "-m", "tools.clients.make_snapshots", *(session.posargs or ["--check"]))
+
+
+@nox.session
+def clients_tests(session: nox.Session) -> None:
+    """Run other libraries' own tests, test by test against PyTorch's outcomes: ./dev clients_tests [SUITE ...]."""
+    prepare(
+        session,
+        ["--no-deps", "--requirement", SUITE_PINS],
+        ["--no-deps", *workspace((*BASE, "mt-distributed"))],  # tests name its classes; none starts processes
+    )
+    refuse_pytorch(session)
+    session.run("python", "-m", "tools.clients_tests", *session.posargs)
+
+
+@nox.session
+def clients_tests_snapshots(session: nox.Session) -> None:
+    """Run the tests of `clients_tests` on PyTorch, and store what became of each: [SUITE ...]."""
+    prepare(session, ["--no-deps", "--requirement", SUITE_PINS], [PYTORCH])
+    session.run("python", "-m", "tools.clients_tests.make_snapshots", *session.posargs)
 
 
 def _distributed(session: nox.Session, *arguments: str) -> None:

@@ -1,6 +1,6 @@
 """``python -m tools.clients [NAME ...] [--quick]``: run the programs on mindtorch, and compare with the snapshots.
 
-Writes ``docs/programs.md`` when all of them run.
+Writes their part of ``docs/programs.md`` when all of them run.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ import importlib.metadata
 import json
 import sys
 import time
-from pathlib import Path
 
+from .page import PAGE, SUITES
 from .running import PROGRAMS, QUICK, SNAPSHOTS, Told, differences, run, summary_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "programs.md"
 HEAD = """\
 # Programs of other libraries
 
@@ -66,7 +65,8 @@ def main() -> int:
     if tuple(chosen) == PROGRAMS:
         head = HEAD.format(pytorch=stored["pytorch"])
         foot = FOOT.format(agree=len(chosen) - len(failed), all=len(chosen))
-        PAGE.write_text(head + "\n".join(rows) + "\n" + foot, encoding="utf-8")
+        _, mark, suites = PAGE.read_text(encoding="utf-8").partition(SUITES)
+        PAGE.write_text(head + "\n".join(rows) + "\n" + foot + mark + suites, encoding="utf-8")
     return bool(failed)
 
 

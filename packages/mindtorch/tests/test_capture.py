@@ -812,6 +812,31 @@ def test_logs(capsys):
     assert not capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["recompiles", "recompiles_verbose"])
+def test_who_listens_to_guards_hears_of_recompiling(name, caplog):
+    size = {"n": 1, "m": 1}
+    compiled = torch.compile(lambda x: x * size["n"] * size["m"], backend="eager")
+    caplog.set_level("DEBUG", logger="torch._dynamo.guards")
+    torch._logging.set_logs(**{name: True})
+    try:
+        compiled(torch.ones(2))
+        assert not caplog.records
+        size["n"] = 2
+        compiled(torch.ones(2))
+        size["n"], size["m"] = 1, 2
+        compiled(torch.ones(2))
+    finally:
+        torch._logging.set_logs()
+    assert [record.name for record in caplog.records] == [f"torch._dynamo.guards.__{name}"] * 2
+    first, second = (record.getMessage() for record in caplog.records)
+    assert first.startswith("Recompiling ") and first.count(" has changed") == 1
+    assert second.count(" has changed") == (1 if name == "recompiles" else 2)
+    caplog.clear()
+    size["n"], size["m"] = 2, 2
+    compiled(torch.ones(2))
+    assert not caplog.records
+
+
 @pytest.mark.parametrize(("names", "told"), [("graph_breaks", True), ("", False), ("+dynamo", True)])
 def test_logs_by_the_environment(run_python, names, told):
     printed = run_python(f"""

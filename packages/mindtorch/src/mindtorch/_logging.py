@@ -12,8 +12,13 @@ import sys
 
 __all__ = ["set_logs"]
 
-#: What there are messages about.
-_ARTIFACTS = ("graph_breaks", "recompiles", "graph_code")
+#: What there are messages about, and the loggers that tell it: programs listen to these, and to those above them.
+_ARTIFACTS = {
+    "graph_breaks": "torch._dynamo.symbolic_convert.__graph_breaks",
+    "recompiles": "torch._dynamo.guards.__recompiles",
+    "recompiles_verbose": "torch._dynamo.guards.__recompiles_verbose",
+    "graph_code": "torch._dynamo.output_graph.__graph_code",
+}
 _COMPONENT = "dynamo"  # all of them
 
 dynamo = logging.getLogger("torch._dynamo")
@@ -21,7 +26,12 @@ _on: set[str] = set()
 
 
 def set_logs(
-    *, dynamo: int | None = None, graph_breaks: bool = False, recompiles: bool = False, graph_code: bool = False
+    *,
+    dynamo: int | None = None,
+    graph_breaks: bool = False,
+    recompiles: bool = False,
+    recompiles_verbose: bool = False,
+    graph_code: bool = False,
 ) -> None:
     """Show these messages, and no others.
 
@@ -33,11 +43,18 @@ def set_logs(
         Why a program could not be captured.
     recompiles
         Why it is captured again.
+    recompiles_verbose
+        Why none of the graphs that are there serves; these messages take the place of those of `recompiles`.
     graph_code
         The code of each graph.
     """
     _on.clear()
-    chosen = {"graph_breaks": graph_breaks, "recompiles": recompiles, "graph_code": graph_code}
+    chosen = {
+        "graph_breaks": graph_breaks,
+        "recompiles": recompiles,
+        "recompiles_verbose": recompiles_verbose,
+        "graph_code": graph_code,
+    }
     everything = dynamo is not None and dynamo <= logging.DEBUG
     _on.update(name for name, shown in chosen.items() if shown or everything)
 
@@ -51,7 +68,7 @@ def artifact(name: str, text: str, *args: object) -> None:
     """A message of a kind, where these are shown."""
     if name not in _on:
         return
-    logger = logging.getLogger(f"torch._dynamo.{name}")
+    logger = logging.getLogger(_ARTIFACTS[name])
     if not logger.handlers:
         logger.addHandler(_ToStandardError())
         logger.setLevel(logging.DEBUG)
@@ -63,7 +80,7 @@ class _ToStandardError(logging.StreamHandler):
 
     def __init__(self) -> None:
         super().__init__(sys.stderr)
-        self.setFormatter(logging.Formatter("[__%(name)s] %(message)s".replace("__%(name)s", "%(name)s")))
+        self.setFormatter(logging.Formatter("[%(name)s] %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
         self.setStream(sys.stderr)

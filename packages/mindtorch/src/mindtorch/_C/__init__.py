@@ -27,7 +27,7 @@ from mt_core.overriding import EnableTorchFunction as _EnableTorchFunction
 from mt_core.overriding import disabled_torch_dispatch as _disabled_torch_dispatch_impl
 from mt_core.overriding import disabled_torch_function as _disabled_torch_function_impl
 from mt_core.overriding import must_ask, off
-from mt_core.plugins.runtime_access import RENAMED
+from mt_core.plugins.runtime_access import RENAMED, accelerator_type
 from mt_core.python_dispatch import pop_dispatch_mode as _pop_torch_dispatch_stack
 from mt_core.python_dispatch import push_dispatch_mode as _push_on_torch_dispatch_stack
 from mt_core.random.generator import Generator as Generator
@@ -300,6 +300,20 @@ def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
     """Set ``torch.utils.deterministic.fill_uninitialized_memory``."""
     settle()
     DETERMINISM.fills_memory = mode
+
+
+def _get_accelerator(check: bool | None = None) -> device:
+    """The device of this machine that is not its CPU, without an index; the CPU where there is none.
+
+    Raises
+    ------
+    RuntimeError
+        Where there is none, and `check` is set.
+    """
+    kind = accelerator_type()
+    if kind is None and check:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return device("cpu" if kind is None else kind)
 
 
 def _get_privateuse1_backend_name() -> str:

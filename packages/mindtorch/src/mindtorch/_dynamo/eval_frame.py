@@ -156,7 +156,11 @@ class CapturedProgram:
             raise RecompileError(f"{self._name()} would be captured again, since {reason}")
         if stance.name == "eager_on_recompile":
             return False
-        _logging.artifact("recompiles", "Recompiling %s, since %s", self._name(), reason)
+        if _logging.is_on("recompiles_verbose"):
+            reasons = "\n".join(f"    - {changed}" for changed in self._why_none_serves(arguments, facts))
+            _logging.artifact("recompiles_verbose", "Recompiling %s, since\n%s", self._name(), reasons)
+        else:
+            _logging.artifact("recompiles", "Recompiling %s, since %s", self._name(), reason)
         limit = config.recompile_limit if self.recompile_limit is None else self.recompile_limit
         if self._count < limit:
             return True
@@ -171,13 +175,17 @@ class CapturedProgram:
         return False
 
     def _why_again(self, arguments: Arguments, facts: Any) -> str:
+        return self._why_none_serves(arguments, facts)[0]
+
+    def _why_none_serves(self, arguments: Arguments, facts: Any) -> list[str]:
+        """What changed since each graph was captured that arguments of this kind had; never empty."""
         known = self._open_entries.get((arguments.open_key, *facts), ()) if self._open_entries else ()
         serving = [entry for entry in known if entry.serves(arguments)]
-        for entry in (*self._entries.get((arguments.key, *facts), ()), *serving):
-            changed = entry.state.first_difference()
-            if changed is not None:
-                return f"{changed} has changed"
-        return "it is called with other arguments"
+        differences = (
+            entry.state.first_difference() for entry in (*self._entries.get((arguments.key, *facts), ()), *serving)
+        )
+        told = [f"{changed} has changed" for changed in differences if changed is not None]
+        return told or ["it is called with other arguments"]
 
     def _name(self) -> str:
         program = self.program

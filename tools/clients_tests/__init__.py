@@ -1,0 +1,1 @@
+"""The test suites of other libraries, as they come, run on mindtorch."""
