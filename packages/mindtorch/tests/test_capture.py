@@ -815,7 +815,7 @@ def test_logs(capsys):
 @pytest.mark.parametrize("name", ["recompiles", "recompiles_verbose"])
 def test_who_listens_to_guards_hears_of_recompiling(name, caplog):
     size = {"n": 1, "m": 1}
-    compiled = torch.compile(lambda x: x * size["n"] * size["m"], backend="eager")
+    compiled = torch.compile(lambda x: x * size["n"] * size["m"], backend=CompileCounter())
     caplog.set_level("DEBUG", logger="torch._dynamo.guards")
     torch._logging.set_logs(**{name: True})
     try:
