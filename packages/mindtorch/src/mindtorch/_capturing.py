@@ -12,54 +12,55 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
+from mt_core.capturing import capturing
+
 __all__ = [
     "branches_here", "compiling", "disable_code_of", "disabled", "disabled_program", "exporting", "is_compiling",
     "is_exporting", "is_library", "is_own", "program_stack", "stance",
 ]  # fmt: skip
 
 _OWN = frozenset(
-    "mindtorch mt_core mt_autograd mt_backend_cpu mt_nn mt_library mt_mindspore mt_backend_gpu mt_backend_ascend torch "
-    "numpy ml_dtypes".split()
+    "mindtorch mt_core mt_autograd mt_backend_cpu mt_nn mt_library mt_mindspore mt_backend_gpu mt_backend_ascend "
+    "mt_xla torch numpy ml_dtypes".split()
 )
 
 
-class _Capturing(threading.local):
+class _Exporting(threading.local):
     depth = 0
-    exports = 0
 
 
-_capturing = _Capturing()
+_exporting = _Exporting()
 
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
     """Context manager: the program in this thread runs in order to be captured."""
-    _capturing.depth += 1
+    capturing.depth += 1
     try:
         yield
     finally:
-        _capturing.depth -= 1
+        capturing.depth -= 1
 
 
 @contextlib.contextmanager
 def exporting() -> Iterator[None]:
     """Context manager: the program in this thread runs in order to be exported."""
-    _capturing.exports += 1
+    _exporting.depth += 1
     try:
         with compiling():
             yield
     finally:
-        _capturing.exports -= 1
+        _exporting.depth -= 1
 
 
 def is_exporting() -> bool:
     """Whether this code runs in order to be exported."""
-    return _capturing.exports > 0
+    return _exporting.depth > 0
 
 
 def is_compiling() -> bool:
     """Whether this code runs in order to be captured as a graph."""
-    return _capturing.depth > 0
+    return capturing.depth > 0
 
 
 #: Code that is not to be captured; a program that calls it runs as it is.

@@ -374,9 +374,10 @@ def _imported_by(code: types.CodeType, package: str) -> Iterator[types.ModuleTyp
 
 def _items_of(value: Any, source: str) -> Iterator[tuple[Any, str]]:
     if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield key, f"{source}.keys"
-            yield item, f"{source}[{key!r}]"
+        for index, (key, item) in enumerate(value.items()):
+            yield key, f"list({source})[{index}]"
+            # The text of a key that is an object is the program's to write, and of a tensor it tells elements.
+            yield item, f"{source}[{key!r}]" if type(key) in ATOMS else f"{source}[list({source})[{index}]]"
     else:
         for index, item in enumerate(value):
             yield item, f"{source}[{index}]"

@@ -29,6 +29,7 @@ from ._aot_autograd.analysis import planned
 from ._aot_autograd.runtime import Runtime, differentiated
 from ._aot_autograd.schemas import Plan
 from ._aot_autograd.tracing import inference_graph, joint_graph, tangents_of
+from ._aot_autograd.training_step import TrainingStep, differentiates
 from ._aot_autograd.utils import call_compiled as _call_compiled
 from ._aot_autograd.utils import make_boxed_compiler as make_boxed_compiler
 from ._aot_autograd.utils import make_boxed_func as make_boxed_func
@@ -173,6 +174,23 @@ def _for_inference(
     with excluding(AUTOCAST), no_grad(), _compiling("inference"):
         run = settings.inference_compiler(graph, fakes)
     return Runtime(plan, functools.partial(_without_history, run), keeps)
+
+
+def _training_step(function: Callable[..., Sequence[Any]], args: Sequence[Any], settings: _Settings) -> TrainingStep:
+    """What carries out calls of a function that differentiates, by arguments among others."""
+
+    def compiled(step: Callable[..., Sequence[Any]], given: Sequence[Any], requires_grad: list[bool]) -> Runtime:
+        mode = _fake_mode(given, settings.has_symbols)
+        fakes = _faked(given, mode)
+        with mode:
+            plan = planned(step, fakes, requires_grad, [True] * len(fakes))
+        _refuse_shared(given, plan)
+        graph = inference_graph(step, fakes, plan, settings.decompositions, False, requires_grad)
+        with excluding(AUTOCAST), no_grad(), _compiling("inference"):
+            run = settings.inference_compiler(graph, fakes)
+        return Runtime(plan, functools.partial(_without_history, run))
+
+    return TrainingStep(function, args, compiled)
 
 
 def _without_history(run: Callable[..., Any], flat: list[Any]) -> Sequence[Any]:
@@ -368,7 +386,7 @@ def aot_module_simplified(
     )
     leaves = [*tensors, *args]
     flat = _FlatFunction(functional, pytree.tree_structure((tuple(leaves), {})))
-    run = _compiled(flat, leaves, settings)
+    run = _training_step(flat, leaves, settings) if differentiates(mod) else _compiled(flat, leaves, settings)
 
     def forward(*runtime_args: Any) -> Any:
         return pytree.tree_unflatten(run([*tensors, *runtime_args]), flat.out_spec)

@@ -6,6 +6,7 @@ from typing import Any
 
 import mt_core as mt
 from mt_core.api import _functions as ops
+from mt_core.capturing import capturing
 from mt_core.tensor_lists import TensorList
 
 from .optimizer import Optimizer
@@ -74,6 +75,8 @@ class PerParameterOptimizer(Optimizer):
 
     def _step_group(self, group: Group) -> None:
         self._check_group(group)
+        if capturing.depth:  # a graph counts steps itself, and is a matter of single operators
+            group = {**group, "capturable": True, "foreach": False, "fused": False}
         ready = [(p, self._gradient(p, group), self._state(p, group)) for p in group["params"] if p.grad is not None]
         if group.get("fused"):
             self._update_fused(ready, group)
@@ -232,8 +235,8 @@ def number(value: Any) -> Any:
 
 
 def _stays_tensor(value: Any) -> bool:
-    """Whether a number is a tensor that is not to be read: it needs a gradient, or is on a device."""
-    return isinstance(value, mt.Tensor) and (value.requires_grad or value.device.type != "cpu")
+    """Whether a number is a tensor that is not to be read: it needs a gradient, is on a device, or part of a graph."""
+    return isinstance(value, mt.Tensor) and (value.requires_grad or value.device.type != "cpu" or capturing.depth > 0)
 
 
 def learning_rate(group: Group) -> Any:

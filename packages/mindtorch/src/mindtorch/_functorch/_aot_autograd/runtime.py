@@ -8,7 +8,7 @@ from typing import Any
 from mt_autograd.function import Function
 from mt_core import Tensor
 from mt_core.api import _functions as ops
-from mt_core.autograd_state import is_grad_enabled, no_grad
+from mt_core.autograd_state import enable_grad, is_grad_enabled, no_grad
 from mt_core.functionalization.steps import replayed
 from mt_core.keys import AUTOCAST
 from mt_core.state import excluding
@@ -16,7 +16,7 @@ from mt_core.state import excluding
 from .schemas import GivenInput, Origin, Output, Plan
 from .utils import call_compiled
 
-__all__ = ["Runtime", "differentiated"]
+__all__ = ["Runtime", "differentiated", "spent"]
 
 Flat = Callable[[list[Any]], Sequence[Any]]
 
@@ -137,6 +137,29 @@ def differentiated(
         return found
 
     return called
+
+
+class _Spent(Function):
+    """What has a history that a function went through itself."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, leaf: Tensor) -> Tensor:
+        return value.view_as(value)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise RuntimeError(
+            "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+            "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+            "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
+            "you need to access saved tensors after calling backward."
+        )
+
+
+def spent(value: Tensor) -> Any:
+    """A result that requires grad, and refuses it, as a loss does after its ``backward``."""
+    with enable_grad():
+        return _Spent.apply(value, ops.empty(0, requires_grad=True))
 
 
 def _results(plan: Plan, found: Sequence[Any], flat: Sequence[Any]) -> list[Any]:

@@ -40,18 +40,22 @@ def _results(run: FunctionalRun, plan: Plan) -> list[Any]:
 
 
 def inference_graph(
-    function: FlatFunction, args: Sequence[Any], plan: Plan, decompositions: Any, writes_inputs: bool
-) -> GraphModule:
+    function: FlatFunction, args: Sequence[Any], plan: Plan, decompositions: Any, writes_inputs: bool,
+    requires_grad: Sequence[bool] | None = None,
+) -> GraphModule:  # fmt: skip
     """The graph of a function without gradients, of its flat arguments.
 
     Parameters
     ----------
     writes_inputs
         Whether the graph writes to the arguments, in place of giving what is to be written.
+    requires_grad
+        Which arguments the function itself differentiates by; none by default.
     """
+    differentiated = [False] * len(args) if requires_grad is None else requires_grad
 
     def traced(*flat: Any) -> list[Any]:
-        run = FunctionalRun(function, flat, [False] * len(flat), set())
+        run = FunctionalRun(function, flat, differentiated, set())
         values = [_value(result) for result in _results(run, plan)]
         if not writes_inputs:
             return values
