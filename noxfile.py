@@ -16,9 +16,10 @@ NATIVE = PACKAGES / "mt-backend-cpu" / "native"
 # What `pip install mindtorch` brings.
 BASE = ("mt-core", "mt-autograd", "mt-backend-cpu", "mt-nn", "mt-library", "mindtorch")
 # What is installed without its dependencies, because no task here needs them unless it says so.
-APART = ("mt-distributed", "mt-backend-gpu", "mt-mindspore", "mt-backend-ascend")
+APART = ("mt-distributed", "mt-backend-gpu", "mt-mindspore", "mt-backend-ascend", "mt-xla")
 
 PYTORCH = "torch==2.13.0"
+JAX = "jax>=0.6"
 TEST_TOOLS = ("hypothesis", "pytest", "pytest-timeout", "pytest-xdist", "sympy")
 TRANSFORMERS = (
     "transformers==5.23.*; python_version >= '3.11'",
@@ -55,6 +56,7 @@ NIGHTLY = (
     "compiled",
     "tests_npu",
     "exam_npu",
+    "exam_xla",
     "parity",
     "fuzz",
     "files",
@@ -176,6 +178,7 @@ def compiled(session: nox.Session) -> None:
     session.run("python", "packages/mt-backend-gpu/tests/take_exam.py", "--compiled", *operators, *session.posargs)
 
 
+XLA_TESTS = PACKAGES / "mt-xla" / "tests" / "compiled"
 NPU_TESTS = PACKAGES / "mt-backend-ascend" / "tests" / "npu"
 
 
@@ -200,6 +203,20 @@ def exam_npu(session: nox.Session) -> None:
     """Take the exam of device npu on MindSpore's CPU kernels: ./dev exam_npu [--operators REGEX] [--gaps]."""
     _with_mindspore(session)
     session.run("python", str(NPU_TESTS / "take_exam.py"), *session.posargs)
+
+
+@nox.session
+def tests_xla(session: nox.Session) -> None:
+    """Programs compiled by XLA: operators, training steps, what breaks a graph."""
+    prepare(session, [*workspace((*BASE, "mt-xla")), *TEST_TOOLS, JAX])
+    session.run("pytest", str(XLA_TESTS), "--timeout=600", "--numprocesses=2", *session.posargs)
+
+
+@nox.session
+def exam_xla(session: nox.Session) -> None:
+    """Compile every operator on the samples of the exam: ./dev exam_xla [REGEX [STEP]]."""
+    prepare(session, [*workspace((*BASE, "mt-xla")), *TEST_TOOLS, JAX])
+    session.run("python", str(XLA_TESTS / "operator_exam.py"), *session.posargs)
 
 
 @nox.session

@@ -1,0 +1,5 @@
+"""Programs compiled by XLA, through `jax`: a backend of ``torch.compile``."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

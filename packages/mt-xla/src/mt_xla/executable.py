@@ -1,0 +1,157 @@
+"""A graph of operators as one program of XLA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mindtorch.fx.graph_module import GraphModule
+from mt_core import Tensor
+from mt_core.autograd_state import no_grad
+from mt_core.tensor import from_array
+
+from .arrays import Layout, array_of, tensor_of
+from .calls import Check, checked, convert, jax_dtype
+from .draws import Draw, drawn
+from .interpreter import Interpreter
+
+__all__ = ["check_graph", "compile_graph"]
+
+
+def compile_graph(graph: GraphModule, inputs: Sequence[Any]) -> Callable[..., list[Any]]:
+    """A function of the graph's inputs, tensors of the CPU or numbers, that gives its results.
+
+    Raises
+    ------
+    NotLowered
+        When an operator of the graph cannot be handed to XLA.
+    """
+    made = Executable(graph, inputs)
+    made.compile()
+    return made
+
+
+def check_graph(graph: GraphModule) -> None:
+    """See that a graph can be compiled.
+
+    Raises
+    ------
+    NotLowered
+        Where it cannot.
+    """
+    Executable(graph, [node.meta["val"] for node in graph.graph.find_nodes(op="placeholder")]).trace()
+
+
+class Executable:
+    """Runs a graph: one program, of the graph's inputs and what was drawn for it."""
+
+    def __init__(self, graph: GraphModule, inputs: Sequence[Any]) -> None:
+        self._inputs = list(graph.graph.find_nodes(op="placeholder"))
+        (output,) = graph.graph.find_nodes(op="output")
+        self._draws: list[Draw] = [draw for node in graph.graph.nodes if (draw := drawn(node)) is not None]
+        given = {node: place for place, node in enumerate(self._inputs)}
+        self._results = [_Result(node, given, first) for node, first in _firsts(output.args[0])]
+        self._interpreter = Interpreter(graph, self._inputs, [draw.node for draw in self._draws])
+        self._checks: list[Check] = []
+        self._dtypes = [_dtype_of(value) for value in inputs]
+        self._shapes = self._shapes_of(inputs)
+
+    def compile(self) -> None:
+        """Have XLA compile the program."""
+        with jax.enable_x64(True):
+            lowered = jax.jit(self._program).lower(*self._shapes)
+            self._run = lowered.compile(compiler_options={"xla_allow_excess_precision": False})
+
+    def trace(self) -> None:
+        """See that the program can be compiled."""
+        with jax.enable_x64(True):
+            jax.eval_shape(self._program, *self._shapes)
+
+    def _shapes_of(self, inputs: Sequence[Any]) -> list[Any]:
+        shapes = [() if dtype is None else tuple(t.shape) for t, dtype in zip(inputs, self._dtypes, strict=True)]
+        given = [
+            jax.ShapeDtypeStruct(shape, jnp.result_type(value) if dtype is None else dtype)
+            for value, shape, dtype in zip(inputs, shapes, self._dtypes, strict=True)
+        ]
+        return [*given, *(like for draw in self._draws for like in draw.likes)]
+
+    def _program(self, *arrays: Any) -> list[Any]:
+        """What is traced: the values that the graph computes, as they are to lie in memory."""
+        count = len(self._inputs)
+        rest = iter(arrays[count:])
+        draws = [[next(rest) for _ in draw.likes] for draw in self._draws]
+        with checked() as checks:
+            values = self._interpreter.run(arrays[:count], draws)
+        self._checks = checks
+        self._written = [place for place, node in enumerate(self._inputs) if values[node] is not arrays[place]]
+        found = []
+        for result in self._results:
+            if result.layout is not None:
+                found.append(result.layout.put(_as(values[result.node], result.like)))
+        found.extend(values[self._inputs[place]] for place in self._written)
+        return [*found, jnp.stack([check.holds for check in checks])] if checks else found
+
+    def __call__(self, *given: Any) -> list[Any]:
+        """The results, of tensors that have memory of their own or are inputs."""
+        with no_grad(), jax.enable_x64(True):
+            arrays = [array_of(value) for value in given]
+            for draw in self._draws:
+                arrays.extend(draw.arrays())
+            # It is waited for: memory of inputs and results is shared with tensors, which know of no later moment.
+            found = jax.block_until_ready(self._run(*arrays))
+            if self._checks:
+                self._refuse(np.asarray(found.pop()))
+            for place in reversed(self._written):
+                given[place].copy_(from_array(np.asarray(found.pop())))
+            computed = iter(found)
+            made: list[Any] = []
+            for result in self._results:
+                if result.layout is not None:
+                    made.append(tensor_of(next(computed), result.layout, result.shape))
+                elif result.same is not None:
+                    made.append(made[result.same].clone())
+                else:
+                    made.append(given[result.place] if result.place is not None else result.node)
+            return made
+
+    def _refuse(self, holds: np.ndarray) -> None:
+        for check, is_true in zip(self._checks, holds, strict=True):
+            if not is_true:
+                raise check.error(check.text)
+
+
+class _Result:
+    """One result of a graph: computed, an input, one that is there twice, or a constant."""
+
+    def __init__(self, node: Any, given: dict[Any, int], first: int | None) -> None:
+        is_node = hasattr(node, "meta")
+        self.node, self.same = node, first
+        self.place = given.get(node) if is_node else None
+        self.like = node.meta["val"] if is_node else node
+        self.layout: Layout | None = None
+        if is_node and first is None and self.place is None and isinstance(self.like, Tensor):
+            self.shape = tuple(self.like.shape)
+            self.layout = Layout(self.shape, self.like.stride())
+
+
+def _firsts(results: Sequence[Any]) -> list[tuple[Any, int | None]]:
+    """Results, each with the place of an earlier one that is the same."""
+    seen: dict[int, int] = {}
+    found = []
+    for place, node in enumerate(results):
+        found.append((node, seen.get(id(node)) if node is not None else None))
+        seen.setdefault(id(node), place)
+    return found
+
+
+def _dtype_of(value: Any) -> Any:
+    return jax_dtype(value.dtype) if isinstance(value, Tensor) else None
+
+
+def _as(value: Any, like: Any) -> Any:
+    value = convert(jnp.asarray(value), jax_dtype(like.dtype))
+    return jnp.broadcast_to(value, tuple(like.shape))

@@ -1,0 +1,67 @@
+"""What the entry points name: the compiler, which loads jax when a program is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mt_core.plugins.protocols import CONTRACT
+
+__all__ = ["compiler"]
+
+_OPTIONS = ("rng",)
+_STREAMS = ("torch",)
+
+
+class XlaCompiler:
+    """``torch.compile(program, backend="xla")``, and by PyTorch's name ``"openxla"``."""
+
+    contract = CONTRACT
+
+    def compile(
+        self, function: Callable[..., Any], *, fullgraph: bool = False, dynamic: bool | None = None,
+        mode: str | None = None, options: dict[str, Any] | None = None, recompile_limit: int | None = None,
+    ) -> Callable[..., Any]:  # fmt: skip
+        """What runs in the place of a program: it is captured as a graph, and the graph is compiled.
+
+        Parameters
+        ----------
+        fullgraph
+            Raise `torch._dynamo.exc.Unsupported` where the program is not one graph or has an operator that is not
+            lowered; without, it runs as it is then.
+        dynamic
+            Not True: XLA compiles for one set of sizes. Programs are compiled again for others.
+        mode
+            None or ``"default"``.
+        options
+            ``rng``: ``"torch"``, random numbers are those of eager execution.
+        recompile_limit
+            How often it is compiled; ``torch._dynamo.config.recompile_limit`` by default.
+
+        Raises
+        ------
+        RuntimeError
+            For a mode or an option that is not known.
+        NotImplementedError
+            For ``dynamic=True``.
+        ImportError
+            Where jax cannot be imported.
+        """
+        if mode not in (None, "default"):
+            raise RuntimeError(f"Unrecognized mode={mode}, should be one of: default")
+        for name, value in (options or {}).items():
+            if name not in _OPTIONS:
+                raise RuntimeError(f"Unexpected optimization option {name}, known options are {list(_OPTIONS)}")
+            if value not in _STREAMS:
+                raise RuntimeError(f"Unexpected value of option {name}: {value!r}, should be one of: {_STREAMS}")
+        if dynamic:
+            raise NotImplementedError(
+                "torch.compile(backend='xla', dynamic=True): XLA compiles for one set of sizes; leave `dynamic` out, "
+                "and programs are compiled again for others."
+            )
+        from .program import CompiledProgram  # late: it loads jax
+
+        return CompiledProgram(function, fullgraph, recompile_limit)
+
+
+compiler = XlaCompiler()

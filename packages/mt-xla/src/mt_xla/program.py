@@ -1,0 +1,64 @@
+"""Programs: captured as graphs of calls of ``torch``, these as graphs of operators, and these compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mindtorch import _logging
+from mindtorch._dynamo.eval_frame import CapturedProgram
+from mindtorch._dynamo.exc import Unsupported
+from mindtorch._dynamo.utils import counters
+from mindtorch._functorch.aot_autograd import aot_module_simplified, make_boxed_func
+from mindtorch._functorch.partitioners import default_partition
+
+from .calls import NotLowered
+from .executable import check_graph, compile_graph
+
+__all__ = ["CompiledProgram", "compiled_module"]
+
+
+class CompiledProgram(CapturedProgram):
+    """A program that runs by what XLA made of it; where that cannot be, as it is."""
+
+    def __init__(
+        self, program: Callable[..., Any], fullgraph: bool = False, recompile_limit: int | None = None
+    ) -> None:
+        super().__init__(program, compiled_module, fullgraph, recompile_limit, dynamic=False)
+
+    def _compiled(self, captured: Any, inputs: list[Any]) -> Callable[..., Any] | None:
+        try:
+            return compiled_module(captured.graph_module, inputs)
+        except (NotLowered, NotImplementedError) as error:
+            counters["graph_break"][str(error)] += 1
+            if self.fullgraph:
+                raise Unsupported(f"{self._name()} cannot be compiled by XLA: {error}") from error
+            _logging.artifact("graph_breaks", "Graph break in %s: %s", self._name(), error)
+            return None
+
+
+def compiled_module(module: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
+    """What runs in the place of a graph of calls of ``torch``, for arguments like the given ones.
+
+    It is a backend of ``torch.compile`` too. Where a function has a gradient, whether its graph can be compiled is seen
+    before the function runs; it is compiled when it is asked for.
+
+    Raises
+    ------
+    NotLowered
+        When an operator has neither a lowering nor is written in others that have.
+    NotImplementedError
+        For what `aot_module_simplified` refuses.
+    """
+    return aot_module_simplified(
+        module, inputs, fw_compiler=_compiled, bw_compiler=_compiled, partition_fn=_checked_partition
+    )
+
+
+def _checked_partition(joint: Any, inputs: Sequence[Any], **settings: Any) -> Any:
+    check_graph(joint)
+    return default_partition(joint, inputs, **settings)
+
+
+def _compiled(graph: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
+    return make_boxed_func(compile_graph(graph, inputs))
