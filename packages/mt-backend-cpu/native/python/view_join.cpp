@@ -1,4 +1,5 @@
 // Copies of row-major arrays, one after another, and choices between them.
+#include <algorithm>
 #include <cstring>
 
 #include "core/parallel.hpp"
@@ -35,6 +36,8 @@ PyObject* clone(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObjec
     if (x == nullptr) return nullptr;
     Reference result(new_like(x));
     if (!result) return nullptr;
+    // Of dimensions with one element, and of arrays without any, strides say nothing, and are kept as they are.
+    std::copy_n(PyArray_STRIDES(x), PyArray_NDIM(x), PyArray_STRIDES(result.array()));
     const int64_t n = PyArray_NBYTES(x);
     Released released(n > PORTION);
     copy_bytes(PyArray_BYTES(result.array()), PyArray_BYTES(x), n);

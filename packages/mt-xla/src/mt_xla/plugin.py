@@ -59,7 +59,11 @@ class XlaCompiler:
                 "torch.compile(backend='xla', dynamic=True): XLA compiles for one set of sizes; leave `dynamic` out, "
                 "and programs are compiled again for others."
             )
-        from .program import CompiledProgram  # late: it loads jax
+        try:
+            import jax  # noqa: F401 - late: a second of import, for those who compile
+        except ImportError as error:
+            raise ImportError(f"torch.compile(backend='xla') needs jax ({error}): pip install jax") from error
+        from .program import CompiledProgram
 
         return CompiledProgram(function, fullgraph, recompile_limit)
 

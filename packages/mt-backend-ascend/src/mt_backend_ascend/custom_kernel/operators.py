@@ -86,7 +86,9 @@ def _of_library() -> tuple[Any, Any]:
         from mt_library.custom_ops import custom_op  # optional: launching kernels needs no operators
         from mt_library.schema_inference import infer_schema
     except ModuleNotFoundError:
-        raise PluginError("ascendc_op needs mt-library, which is not installed: pip install mt-library") from None
+        raise PluginError(
+            "ascendc_op needs mt-library, which is not installed: pip install packages/mt-library"
+        ) from None
     return custom_op, infer_schema
 
 
