@@ -22,8 +22,8 @@ __all__ = ["OPTIONAL", "StrictArray", "StrictBackend", "asked_for", "forget_aske
 
 #: What a backend may have besides; this one has none of it.
 OPTIONAL = (
-    "native", "weak_numbers", "numpy_errors", "number", "is_contiguous", "view", "fill", "zeros", "count_nonzero",
-    "memory_of", "executors", "runtime", "dlpack_type", "to_dlpack", "from_dlpack",
+    "native", "weak_numbers", "numpy_errors", "number", "is_contiguous", "view", "fill", "fills_by_copying", "zeros",
+    "count_nonzero", "memory_of", "executors", "runtime", "dlpack_type", "to_dlpack", "from_dlpack",
 )  # fmt: skip
 
 #: What was asked of arrays and backends, and is not in the contract.
