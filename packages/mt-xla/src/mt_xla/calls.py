@@ -159,14 +159,18 @@ def convert(value: Value, dtype: Any) -> Value:
 
 
 def _truncated(value: Value, dtype: Any) -> Value:
-    """Floats as integers. Out of range, narrow ones are cut off from 64 bits, as x86-64 has it for PyTorch."""
+    """Floats as integers. Out of range they are what x86-64 gives PyTorch: the smallest number, cut off from 32 bits.
+
+    What 32 and 64 unsigned bits do not hold is not laid down.
+    """
     value = value if value.dtype == jnp.float64 else value.astype(jnp.float32)
-    if dtype == jnp.uint64:
-        return value.astype(dtype)
-    low = np.iinfo(np.int64).min
+    if dtype in (jnp.uint32, jnp.uint64):
+        wide = jnp.where(value < 0, 0, value).astype(dtype)
+        return jnp.where(value < 0, value.astype(jnp.int64).astype(dtype), wide)
+    width = jnp.int64 if dtype == jnp.int64 else jnp.int32
+    low = np.iinfo(width).min
     fits = (value >= low) & (value < -float(low))
-    wide = jnp.where(fits, value, 0).astype(jnp.int64)
-    return jnp.where(fits, wide, low).astype(dtype)
+    return jnp.where(fits, jnp.where(fits, value, 0).astype(width), low).astype(dtype)
 
 
 def constant(number: Any, dtype: Any) -> Value:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mindtorch._functorch.eager_transforms import functionalize
-from mindtorch._subclasses.fake_tensor import DataDependentOutputException
+from mindtorch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from mindtorch.fx.experimental.proxy_tensor import make_fx
 from mindtorch.fx.graph_module import GraphModule
 from mindtorch.fx.node import Node, map_arg
@@ -148,7 +148,7 @@ def _written_in_others(overload: Overload, fakes: tuple[Any, ...]) -> Callable[[
     _entered.names.append(overload.name)
     try:
         return _of_composite(make_fx(functionalize(function), tracing_mode="fake")(*tensors))
-    except DataDependentOutputException as error:
+    except (DataDependentOutputException, DynamicOutputShapeException) as error:
         raise NotLowered(f"aten::{overload.name} is not lowered to XLA: it reads elements") from error
     finally:
         _entered.names.pop()

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 import mindtorch as torch
 from mindtorch._dynamo.utils import counters
+
+# `operator_exam` is a script, and imported by tests.
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(autouse=True)

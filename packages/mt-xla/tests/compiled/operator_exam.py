@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,11 @@ from mt_core.testing.sample import declared_operators
 from mt_xla.calls import NotLowered
 from mt_xla.executable import compile_graph
 
-__all__ = ["outcomes", "taken_operators"]
+__all__ = ["outcomes", "refused_operators", "taken_operators"]
 
 
+#: Operators of which some sample is refused.
+REFUSED = Path(__file__).with_name("refused_operators.txt")
 #: What they give is whatever was in memory.
 _EMPTY = re.compile(r"(new_)?empty|_empty")
 
@@ -75,7 +78,6 @@ def _outcome(overload: Overload, bound: Any, what: str) -> tuple[str, str]:
     (output,) = graph.graph.find_nodes(op="output")
     spec = output.args[0]
     output.args = (tuple(_leaves([spec])),)
-    graph.recompile()
     torch.manual_seed(0)
     try:
         got = compile_graph(graph, [n.meta["val"] for n in graph.graph.find_nodes(op="placeholder")])(*tensors)
@@ -118,19 +120,29 @@ def _difference(ours: Any, theirs: Any) -> str:
     return "" if same.all() else f"{np.asarray(a)[~same][:4]}, not {np.asarray(b)[~same][:4]}"
 
 
-def main(pattern: str, step: int = 1) -> None:
+def refused_operators() -> set[str]:
+    """The operators of which some sample is refused, by the list that a whole exam writes."""
+    return set(REFUSED.read_text(encoding="utf-8").split())
+
+
+def main(pattern: str = "", step: int = 1) -> int:
+    """Compile the operators that match, one in `step`; of all of them, write which are refused."""
     total: Counter[str] = Counter()
-    names = {}
+    names: dict[str, dict[str, str]] = {}
     for overload in [o for o in taken_operators() if re.search(pattern, o.name)][::step]:
         for kind, text in outcomes(overload):
             total[kind] += 1
             names.setdefault(kind, {}).setdefault(overload.name, text)
-    for kind in ("untraced", "error", "differs"):
+    for kind in ("untraced", "differs"):
         for text in names.get(kind, {}).values():
             print(kind, text.replace("\n", " ")[:260])
-    print("refused:", *names.get("refused", {}))
+    refused = sorted(names.get("refused", ()))
+    print("refused:", *refused)
     print(dict(total))
+    if not pattern and step == 1:
+        REFUSED.write_text("\n".join(refused) + "\n", encoding="utf-8")
+    return len(names.get("differs", ()))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    sys.exit(main(*sys.argv[1:2], *map(int, sys.argv[2:3])))

@@ -124,7 +124,7 @@ def test_special_values():
     def program(a, b):
         pairs = (torch.maximum, torch.minimum, torch.fmax, torch.remainder, torch.fmod, torch.floor_divide, torch.atan2)
         lone = (torch.sign, torch.round, torch.relu, torch.isnan, torch.trunc, F.hardtanh, F.hardswish, F.softshrink)
-        casts = [a.to(kind) for kind in (torch.int64, torch.int32, torch.bool)]
+        casts = [a.to(kind) for kind in (torch.int64, torch.int32, torch.int16, torch.uint8, torch.bool)]
         return [f(a, b) for f in pairs], [f(a) for f in lone], casts, torch.clamp(a, -1, 2), a.sort().values
 
     check(program, a, b)
