@@ -416,3 +416,10 @@ def test_what_scalers_find_is_kept_by_device() -> None:
     assert [one.item() for one in scaler._check_inf_per_device(optimizer).values()] == [1.0]
     assert scaler._found_inf_per_device(optimizer).keys() == found.keys()
     assert (str(scaler._scale.dtype), str(scaler._growth_tracker.dtype)) == ("torch.float32", "torch.int32")
+
+
+def test_the_older_names_are_in_the_modules_of_pytorch() -> None:
+    amp = torch.cuda.amp
+    assert amp.autocast is amp.autocast_mode.autocast and amp.custom_fwd is amp.autocast_mode.custom_fwd
+    assert amp.GradScaler is amp.grad_scaler.GradScaler
+    assert amp.common.amp_definitely_not_available() is not torch.cuda.is_available()

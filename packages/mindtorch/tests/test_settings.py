@@ -151,3 +151,17 @@ def test_the_default_type():
     for wrong in torch.LongTensor, "torch.Nonsense", 3:
         with pytest.raises(TypeError):
             torch.set_default_tensor_type(wrong)
+
+
+def test_libraries_that_are_absent_can_only_be_declined() -> None:
+    torch.jit.enable_onednn_fusion(False)
+    assert not torch.jit.onednn_fusion_enabled()
+    with pytest.raises(NotImplementedError, match="enable_onednn_fusion is not supported"):
+        torch.jit.enable_onednn_fusion(True)
+    with torch.backends.mkl.verbose(torch.backends.mkl.VERBOSE_OFF):
+        pass
+    with (
+        pytest.raises(NotImplementedError, match="mkl.verbose is not supported"),
+        torch.backends.mkl.verbose(torch.backends.mkl.VERBOSE_ON),
+    ):
+        pass

@@ -1,6 +1,9 @@
-"""``torch._utils``: several tensors as one and back, and the numbers of devices."""
+"""``torch._utils`` and small tools of ``torch.utils``: tensors as one and back, devices, hooks, modules of names."""
 
 from __future__ import annotations
+
+import pickle
+import warnings
 
 import pytest
 from hypothesis import given
@@ -61,3 +64,38 @@ def test_names() -> None:
             return 2 * cls.n
 
     assert Counted.twice == Counted().twice == 6
+
+
+def test_hooks_that_pickling_loses_are_warned_of_unless_that_is_meant() -> None:
+    def doubled(gradient: torch.Tensor) -> torch.Tensor:
+        return gradient * 2
+
+    x = torch.ones(2, requires_grad=True)
+    torch.utils.hooks.warn_if_has_hooks(torch.ones(2))
+    torch.utils.hooks.warn_if_has_hooks(x)
+    x.register_hook(doubled)
+    for tells in (torch.utils.hooks.warn_if_has_hooks, pickle.dumps):
+        with pytest.warns(UserWarning, match="backward hook .*doubled.* will not be serialized") as told:
+            tells(x)
+        assert [warning.filename for warning in told] == [__file__]
+    assert torch.utils.hooks.unserializable_hook(doubled) is doubled
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.utils.hooks.warn_if_has_hooks(x)
+        pickle.dumps(x)
+
+
+def test_the_module_of_a_name_is_set() -> None:
+    def named() -> None: ...
+
+    torch.utils.set_module(named, "elsewhere")
+    assert named.__module__ == "elsewhere"
+    with pytest.raises(TypeError, match="The mod argument should be a string"):
+        torch.utils.set_module(named, 3)  # type: ignore[arg-type]
+
+
+def test_devices_of_dlpack_have_names() -> None:
+    kinds = torch.utils.dlpack.DLDeviceType
+    kind, index = torch.ones(2).__dlpack_device__()
+    assert kind is kinds.kDLCPU and index == 0
+    assert (kinds.kDLCUDA, kinds.kDLMetal, kinds.kDLExtDev, kinds.kDLMAIA) == (2, 8, 12, 17) and len(kinds) == 15

@@ -13,6 +13,7 @@ streams may touch the memory is settled here, by the backend's runtime.
 from __future__ import annotations
 
 import ctypes
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,33 @@ from .plugins import discovery
 from .plugins.runtime_access import count_devices, has_part, require
 
 __all__ = [
-    "capsule_of", "device_of", "from_capsule", "host_array", "host_capsule", "order_export", "request_capsule",
+    "DLDeviceType", "capsule_of", "device_of", "from_capsule", "host_array", "host_capsule", "order_export",
+    "request_capsule",
 ]  # fmt: skip
 
-DL_CPU = 1
+
+class DLDeviceType(IntEnum):
+    """DLPack's numbers of the types of devices."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14
+    kDLWebGPU = 15
+    kDLHexagon = 16
+    kDLMAIA = 17
+
+
+DL_CPU = DLDeviceType.kDLCPU
+_NUMBERS = frozenset(DLDeviceType)
 #: Page-locked memory of the host, which the CPU reads as any other.
 _DL_HOST = (DL_CPU, 3, 11)
 #: DLPack's numbers of the device types that it names after PyTorch's; other backends say theirs when they are loaded.
@@ -78,7 +102,7 @@ def device_of(tensor: Any) -> tuple[int, int]:
     number = getattr(tensor._backend, "dlpack_type", None)
     if number is None:
         raise ValueError(f"Unknown device type {place.type} for Dlpack")
-    return number, place.index or 0
+    return DLDeviceType(number) if number in _NUMBERS else number, place.index or 0
 
 
 def capsule_of(tensor: Any, max_version: tuple[int, int] | None = None) -> Any:

@@ -1,12 +1,17 @@
-"""``torch.utils.hooks``: the handle by which a registered hook is taken away again."""
+"""``torch.utils.hooks``: the handle by which a registered hook is taken away again, and which hooks are not saved."""
 
 import itertools
+import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["RemovableHandle"]
+__all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
+
+_Hook = TypeVar("_Hook")
+#: The attribute of a hook whose loss, when its tensor is pickled, is meant.
+_MARK = "__torch_unserializable__"
 
 
 class RemovableHandle:
@@ -55,3 +60,21 @@ def _as_sequence(extra_dict: Any) -> Iterable[Any]:
     if extra_dict is None:
         return ()
     return extra_dict if isinstance(extra_dict, list) else (extra_dict,)
+
+
+def unserializable_hook(f: _Hook) -> _Hook:
+    """Mark a hook as one that pickling its tensor loses without a warning."""
+    setattr(f, _MARK, True)
+    return f
+
+
+def warn_if_has_hooks(tensor: Any, *, stacklevel: int = 2) -> None:
+    """Warn of every hook of a tensor that pickling it would lose, but those of `unserializable_hook`."""
+    state = tensor._autograd
+    for hook in (state.hooks or {}).values() if state is not None else ():
+        if not hasattr(hook, _MARK):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                "function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                stacklevel=stacklevel,
+            )

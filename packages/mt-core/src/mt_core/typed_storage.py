@@ -277,6 +277,14 @@ class TypedStorage:
         """The storage on a CUDA device."""
         return self._like(self._untyped_storage.cuda(device))
 
+    def hpu(self, device: Any = None, non_blocking: bool = False) -> TypedStorage:
+        """The storage on an HPU device."""
+        return self._like(self._untyped_storage.hpu(device))
+
+    def pin_memory(self, device: Any = None) -> TypedStorage:
+        """A copy in page-locked memory, as `UntypedStorage.pin_memory`."""
+        return self._like(self._untyped_storage.pin_memory("cuda" if device is None else device))
+
     def _converted(self, d: dtype) -> TypedStorage:
         if d is self.dtype:
             return self

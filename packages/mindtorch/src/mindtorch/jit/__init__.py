@@ -20,7 +20,9 @@ from . import _state as _state
 from . import annotations as annotations
 from ._async import fork, wait
 from ._freeze import freeze, optimize_for_inference
+from ._fuser import enable_onednn_fusion as enable_onednn_fusion
 from ._fuser import fuser as fuser
+from ._fuser import onednn_fusion_enabled as onednn_fusion_enabled
 from ._fuser import optimized_execution as optimized_execution
 from ._fuser import set_fusion_strategy as set_fusion_strategy
 from ._script import Attribute, ScriptFunction, ScriptModule, interface, script

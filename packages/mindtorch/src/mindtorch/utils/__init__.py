@@ -14,6 +14,21 @@ _submodule, _names = lazy_submodules(
     "benchmark bottleneck checkpoint collect_env cpp_extension data deterministic dlpack flop_counter hooks "
     "mobile_optimizer model_zoo module_tracker weak",
 )
+
+
+def set_module(obj: Any, mod: str) -> None:
+    """Tell a class or a function in which module it is defined.
+
+    Raises
+    ------
+    TypeError
+        If `mod` is no string.
+    """
+    if not isinstance(mod, str):
+        raise TypeError("The mod argument should be a string")
+    obj.__module__ = mod
+
+
 #: What the submodule `backend_registration` defines.
 _REGISTRATION = ("generate_methods_for_privateuse1_backend", "rename_privateuse1_backend")
 

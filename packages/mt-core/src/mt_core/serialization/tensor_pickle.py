@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from typing import Any
 
 from ..block import refuse_beyond
+from ..hooks import warn_if_has_hooks
 from ..keys import QUANTIZED, SPARSE
 from ..pickling import typed_storage_on
 from ..quantized.tensors import PerTensor
@@ -31,7 +31,7 @@ def reduce_tensor(tensor: Tensor, protocol: Any) -> Reduced:
 
 
 def _reduce_data(tensor: Tensor) -> Reduced:
-    _warn_about_hooks(tensor)
+    warn_if_has_hooks(tensor, stacklevel=5)
     size, stride, d = tuple(tensor.size()), tensor.stride(), tensor.dtype
     requires_grad = bool(tensor.requires_grad)
     if tensor._keys & SPARSE:
@@ -80,17 +80,6 @@ def _reduce_quantized(tensor: Any) -> Reduced:
     storage = typed_storage_on(untyped_storage_of(array.integers), tensor.dtype)
     geometry = (tensor.storage_offset(), tuple(tensor.size()), tensor.stride())
     return rebuild._rebuild_qtensor, (storage, *geometry, told, False, OrderedDict())
-
-
-def _warn_about_hooks(tensor: Tensor) -> None:
-    state = tensor._autograd
-    for hook in (state.hooks or {}).values() if state is not None else ():
-        if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(
-                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
-                "function with @torch.utils.hooks.unserializable_hook to suppress this warning",
-                stacklevel=5,
-            )
 
 
 def object_state(tensor: Tensor) -> Any:

@@ -5,7 +5,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from mt_core import Tensor
 from mt_core.hooks import RemovableHandle as RemovableHandle
@@ -85,6 +85,8 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
         Whether the module is in training mode.
     """
 
+    #: For annotations of what has the type of a given state dictionary.
+    T_destination = TypeVar("T_destination", bound=dict[str, Any])
     dump_patches: bool = False
     #: Stored beside the state of a module; `_load_from_state_dict` can tell old formats by it.
     _version: int = 1

@@ -1,4 +1,4 @@
-"""``torch.cuda.amp``: the older names of ``torch.amp`` for CUDA."""
+"""``torch.cuda.amp.autocast_mode``: the older names of ``torch.autocast`` for CUDA."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import mt_core
 
-from ..amp import autocast as _autocast
-from ..amp import custom_bwd as _custom_bwd
-from ..amp import custom_fwd as _custom_fwd
-from ..amp.older_names import OlderGradScaler, warn_of_older_name
+from ...amp import autocast as _autocast
+from ...amp import custom_bwd as _custom_bwd
+from ...amp import custom_fwd as _custom_fwd
+from ...amp.older_names import warn_of_older_name
 
-__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+__all__ = ["autocast", "custom_bwd", "custom_fwd"]
 
 
 class autocast(_autocast):
@@ -20,12 +20,6 @@ class autocast(_autocast):
     def __init__(self, enabled: bool = True, dtype: Any = mt_core.float16, cache_enabled: bool = True) -> None:
         warn_of_older_name("cuda", "autocast")
         super().__init__("cuda", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
-
-
-class GradScaler(OlderGradScaler):
-    """``torch.amp.GradScaler("cuda")``."""
-
-    device_type = "cuda"
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
