@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from .._unsupported import refusal
 
 __all__ = ["VERBOSE_OFF", "VERBOSE_ON", "is_available", "verbose"]
@@ -32,5 +34,5 @@ class verbose:
             return None
         raise refusal("torch.backends.mkl.verbose", "Kernels do not call MKL: use torch.profiler.")
 
-    def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> bool:
+    def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> Literal[False]:
         return False
