@@ -158,7 +158,9 @@ def _outcome(function: Callable[..., Any], *args: Any) -> Any:
 def agree(found: Any, wanted: Any) -> bool:
     if isinstance(wanted, str) or isinstance(found, str):
         return bool(found == wanted)
-    return all(a.shape == b.shape and torch.equal(a, b) for a, b in zip(found, wanted, strict=True))
+    # Other strides may go to another kernel, which rounds otherwise.
+    pairs = zip(found, wanted, strict=True)
+    return all(a.shape == b.shape and torch.allclose(a, b, rtol=1e-6, atol=1e-6, equal_nan=True) for a, b in pairs)
 
 
 @pytest.mark.parametrize("remove", REMOVED)

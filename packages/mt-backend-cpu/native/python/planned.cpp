@@ -270,11 +270,21 @@ PyObject* tell_no_memory(PyObject* function) {
     return nullptr;
 }
 
+// Whether strides are those of rows, also along dimensions of one element, of which NumPy's flag says nothing.
+bool has_strides_of_rows(PyArrayObject* array) {
+    npy_intp expected = PyArray_ITEMSIZE(array);
+    for (int d = PyArray_NDIM(array) - 1; d >= 0; --d) {
+        if (PyArray_STRIDE(array, d) != expected) return false;
+        expected *= PyArray_DIM(array, d);
+    }
+    return true;
+}
+
 // A tensor on an array that is row-major and of the dtype that is expected; null without an error for others.
 PyObject* finished(PyObject* value, PyObject* stored, PyObject* dtype, PyObject* keys) {
     if (!PyArray_CheckExact(value)) return nullptr;
     PyArrayObject* array = reinterpret_cast<PyArrayObject*>(value);
-    if (reinterpret_cast<PyObject*>(PyArray_DESCR(array)) != stored || !PyArray_IS_C_CONTIGUOUS(array)) return nullptr;
+    if (reinterpret_cast<PyObject*>(PyArray_DESCR(array)) != stored || !has_strides_of_rows(array)) return nullptr;
     return new_tensor(Py_NewRef(value), dtype, keys);
 }
 

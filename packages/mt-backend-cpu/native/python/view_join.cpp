@@ -68,7 +68,9 @@ PyObject* join(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject
     for (Py_ssize_t i = 0; i < arrays; ++i) {
         PyArrayObject* x = plain_rows(PyList_GET_ITEM(list, i), function);
         if (x == nullptr) return nullptr;
-        bool alike = PyArray_NDIM(x) == ndim && PyArray_DESCR(x) == PyArray_DESCR(first);
+        // Arrays that come from elsewhere have descriptors of their own.
+        bool alike = PyArray_NDIM(x) == ndim && (PyArray_DESCR(x) == PyArray_DESCR(first) ||
+                                                 PyArray_EquivTypes(PyArray_DESCR(x), PyArray_DESCR(first)));
         for (int d = 0; d < ndim && alike; ++d)
             alike = PyArray_DIM(x, d) == PyArray_DIM(first, d) || (!New && d == dim);
         if (!alike) {
@@ -120,7 +122,8 @@ struct Operand {
 bool operand_of(PyObject* object, PyArrayObject* condition, PyArray_Descr* descr, Operand* operand) {
     if (PyArray_Check(object)) {
         PyArrayObject* array = reinterpret_cast<PyArrayObject*>(object);
-        if (PyArray_DESCR(array) != descr || !PyArray_ISCARRAY_RO(array)) return false;
+        if (PyArray_DESCR(array) != descr && !PyArray_EquivTypes(PyArray_DESCR(array), descr)) return false;
+        if (!PyArray_ISCARRAY_RO(array)) return false;
         const bool alike = PyArray_NDIM(array) == PyArray_NDIM(condition) &&
                            PyArray_CompareLists(PyArray_DIMS(array), PyArray_DIMS(condition), PyArray_NDIM(array));
         if (!alike && PyArray_NDIM(array) != 0) return false;

@@ -31,7 +31,7 @@ GROUPS = (
 OWN_DISTRIBUTIONS = frozenset(
     """
     mindtorch mt-autograd mt-backend-ascend mt-backend-cpu mt-backend-gpu mt-core mt-distributed mt-library mt-mindspore
-    mt-nn
+    mt-nn mt-xla
     """.split()
 )
 
