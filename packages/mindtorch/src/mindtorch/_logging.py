@@ -83,7 +83,7 @@ class _ToStandardError(logging.StreamHandler):
         self.setFormatter(logging.Formatter("[%(name)s] %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.setStream(sys.stderr)
+        self.stream = sys.stderr  # `setStream` would flush the one before, which may be closed
         super().emit(record)
 
 

@@ -280,11 +280,13 @@ bool has_strides_of_rows(PyArrayObject* array) {
     return true;
 }
 
-// A tensor on an array that is row-major and of the dtype that is expected; null without an error for others.
-PyObject* finished(PyObject* value, PyObject* stored, PyObject* dtype, PyObject* keys) {
+// A tensor on an array that is row-major and of the dtype that is expected; null without an error for others. A single
+// result keeps what strides it has along dimensions of one element, as in the core.
+PyObject* finished(PyObject* value, PyObject* stored, PyObject* dtype, PyObject* keys, bool is_one_of_several = false) {
     if (!PyArray_CheckExact(value)) return nullptr;
     PyArrayObject* array = reinterpret_cast<PyArrayObject*>(value);
-    if (reinterpret_cast<PyObject*>(PyArray_DESCR(array)) != stored || !has_strides_of_rows(array)) return nullptr;
+    if (reinterpret_cast<PyObject*>(PyArray_DESCR(array)) != stored || !PyArray_IS_C_CONTIGUOUS(array)) return nullptr;
+    if (is_one_of_several && !has_strides_of_rows(array)) return nullptr;
     return new_tensor(Py_NewRef(value), dtype, keys);
 }
 
@@ -302,7 +304,7 @@ PyObject* several_finished(const Plan* plan, PyObject* values, PyObject* keys) {
             Py_INCREF(tensor);
         else
             tensor = finished(PySequence_Fast_ITEMS(values)[i], PyTuple_GET_ITEM(expected, 0),
-                              PyTuple_GET_ITEM(expected, 1), keys);
+                              PyTuple_GET_ITEM(expected, 1), keys, true);
         if (tensor == nullptr) return nullptr;
         PyList_SET_ITEM(made.get(), i, tensor);
     }
