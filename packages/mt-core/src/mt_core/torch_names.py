@@ -59,6 +59,7 @@ _own_of: dict[Name, Name] = {
     ("torch.storage", "UntypedStorage"): ("mt_core.storage", "UntypedStorage"),
     ("torch.storage", "TypedStorage"): ("mt_core.typed_storage", "TypedStorage"),
     ("torch.storage", "_load_from_bytes"): ("mt_core.serialization.loading", "_load_from_bytes"),
+    ("torch.utils.dlpack", "DLDeviceType"): ("mt_core.dlpack", "DLDeviceType"),
     ("torch.utils.hooks", "RemovableHandle"): ("mt_core.hooks", "RemovableHandle"),
     ("torch._C", "Generator"): ("mt_core.random.generator", "Generator"),
     **{("torch", d.name): ("mt_core.dtypes", d.name) for d in ALL_DTYPES},
