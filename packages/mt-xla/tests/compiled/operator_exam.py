@@ -7,7 +7,6 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,11 +22,9 @@ from mt_core.testing.sample import declared_operators
 from mt_xla.calls import NotLowered
 from mt_xla.executable import compile_graph
 
-__all__ = ["outcomes", "refused_operators", "taken_operators"]
+__all__ = ["outcomes", "taken_operators"]
 
 
-#: Operators of which some sample is refused.
-REFUSED = Path(__file__).with_name("refused_operators.txt")
 #: What they give is whatever was in memory.
 _EMPTY = re.compile(r"(new_)?empty|_empty")
 
@@ -120,13 +117,8 @@ def _difference(ours: Any, theirs: Any) -> str:
     return "" if same.all() else f"{np.asarray(a)[~same][:4]}, not {np.asarray(b)[~same][:4]}"
 
 
-def refused_operators() -> set[str]:
-    """The operators of which some sample is refused, by the list that a whole exam writes."""
-    return set(REFUSED.read_text(encoding="utf-8").split())
-
-
 def main(pattern: str = "", step: int = 1) -> int:
-    """Compile the operators that match, one in `step`; of all of them, write which are refused."""
+    """Compile the operators that match, one in `step`, and tell what came of it."""
     total: Counter[str] = Counter()
     names: dict[str, dict[str, str]] = {}
     for overload in [o for o in taken_operators() if re.search(pattern, o.name)][::step]:
@@ -139,8 +131,6 @@ def main(pattern: str = "", step: int = 1) -> int:
     refused = sorted(names.get("refused", ()))
     print("refused:", *refused)
     print(dict(total))
-    if not pattern and step == 1:
-        REFUSED.write_text("\n".join(refused) + "\n", encoding="utf-8")
     return len(names.get("differs", ()))
 
 
