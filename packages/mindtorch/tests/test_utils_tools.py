@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -66,6 +67,21 @@ def test_names() -> None:
     assert Counted.twice == Counted().twice == 6
 
 
+def test_the_warning_of_hooks_that_pickling_loses_names_the_line_that_pickles(run_python: Any) -> None:
+    """In a process of its own: functions that are asked before calls, once they are there, stand between."""
+    printed = run_python("""
+        import pickle, warnings
+        import mindtorch as torch
+        x = torch.ones(2, requires_grad=True)
+        x.register_hook(abs)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            pickle.dumps(x)
+        print([(warning.filename, warning.lineno) for warning in told])
+    """)
+    assert printed.strip() == "[('<string>', 8)]"
+
+
 def test_hooks_that_pickling_loses_are_warned_of_unless_that_is_meant() -> None:
     def doubled(gradient: torch.Tensor) -> torch.Tensor:
         return gradient * 2
@@ -77,7 +93,8 @@ def test_hooks_that_pickling_loses_are_warned_of_unless_that_is_meant() -> None:
     for tells in (torch.utils.hooks.warn_if_has_hooks, pickle.dumps):
         with pytest.warns(UserWarning, match="backward hook .*doubled.* will not be serialized") as told:
             tells(x)
-        assert [warning.filename for warning in told] == [__file__]
+        assert len(told) == 1
+        assert tells is pickle.dumps or told[0].filename == __file__
     assert torch.utils.hooks.unserializable_hook(doubled) is doubled
     with warnings.catch_warnings():
         warnings.simplefilter("error")
