@@ -19,7 +19,7 @@ def _in_range(call: Call, index: Value, size: int, text: str, low: int = 0) -> V
 
 
 def _indices(call: Call, self: Value, indices: Any) -> tuple[Any, ...]:
-    """What `self` is indexed with: None is a whole dimension, a mask stands for its places."""
+    """What `self` is indexed with: None is a whole dimension."""
     found: list[Any] = []
     for index in indices:
         if index is None:
@@ -36,11 +36,7 @@ def _indices(call: Call, self: Value, indices: Any) -> tuple[Any, ...]:
 
 @lower("index.Tensor", "_unsafe_index.Tensor")
 def _index(call: Call, self: Value, indices: Any) -> Value:
-    return _torch_order(self, _indices(call, self, indices))
-
-
-def _torch_order(self: Value, index: tuple[Any, ...]) -> Value:
-    return self[index]
+    return self[_indices(call, self, indices)]
 
 
 @lower("index_put", "_unsafe_index_put", "_index_put_impl")
