@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mt_autograd.function import Function
+from mt_autograd.saved import FREED
 from mt_core import Tensor
 from mt_core.api import _functions as ops
 from mt_core.autograd_state import enable_grad, is_grad_enabled, no_grad
@@ -148,12 +149,7 @@ class _Spent(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        raise RuntimeError(
-            "Trying to backward through the graph a second time (or directly access saved tensors after they have "
-            "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
-            "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
-            "you need to access saved tensors after calling backward."
-        )
+        raise RuntimeError(FREED)
 
 
 def spent(value: Tensor) -> Any:

@@ -17,8 +17,6 @@ from .runtime import Runtime, spent
 
 __all__ = ["TrainingStep", "differentiates"]
 
-_MEMBERS = ("backward",)
-
 
 def differentiates(module: Any) -> bool:
     """Whether a graph of calls computes gradients itself."""
@@ -26,7 +24,7 @@ def differentiates(module: Any) -> bool:
         return False
     nodes = module.graph.nodes
     return any(
-        node.target in _MEMBERS if node.op == "call_method" else node.target in (Tensor.backward, backward, grad)
+        node.target == "backward" if node.op == "call_method" else node.target in (Tensor.backward, backward, grad)
         for node in nodes
         if node.op in ("call_method", "call_function")
     )
