@@ -7,9 +7,9 @@ that stands already beside the package (editable installs share it between envir
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -20,6 +20,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+# One file for the hook and the loader: the package itself cannot be imported before it is built.
+SOURCES = Path(__file__).parent / "src" / "mt_backend_cpu" / "native" / "sources.py"
 COMPILERS = ("c++", "g++", "clang++")
 
 
@@ -42,6 +44,7 @@ class NativeLibrary(BuildHookInterface):
             return
         root = Path(self.root)
         library = root / "src" / "mt_backend_cpu" / f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
+        source_hash = runpy.run_path(str(SOURCES))["source_hash"]
         wanted = f"{source_hash(root / 'native')}-{numpy_series()}"
         if not (library.is_file() and wanted.encode() in library.read_bytes()):
             build(root / "native", wanted, library)
@@ -49,14 +52,6 @@ class NativeLibrary(BuildHookInterface):
         build_data["infer_tag"] = True
         if version != "editable":
             build_data["force_include"][str(library)] = f"mt_backend_cpu/{library.name}"
-
-
-def source_hash(native: Path) -> str:
-    """What the library is built from, in a few digits."""
-    digest = hashlib.sha256()
-    for path in sorted(p for p in native.rglob("*") if p.is_file()):
-        digest.update(path.relative_to(native).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:20]
 
 
 def numpy_series() -> str:

@@ -19,22 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mt_backend_cpu import native
+from mt_backend_cpu.native.sources import changed_since, source_hash
 from mt_core.dtypes import bfloat16
 
 PACKAGE = Path(__file__).parents[1]
 COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 
 Function = Callable[..., Any]
-
-
-def built_from() -> str:
-    """The hash of the sources as they are now, as the build hook finds it."""
-    hook = (PACKAGE / "hatch_build.py").read_text()
-    # Only the function: the module imports what a build has and an environment of tests need not.
-    source = hook[hook.index("def source_hash") : hook.index("def numpy_series")]
-    space: dict[str, Any] = {}
-    exec("import hashlib\nfrom pathlib import Path\n" + source, space)  # noqa: S102 - the project's own file
-    return space["source_hash"](PACKAGE / "native")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +37,7 @@ def library() -> Any:
         )
         pytest.skip("there is no C++ compiler")
     module = importlib.import_module("mt_backend_cpu._native")
-    assert module.source_hash.partition("-")[0] == built_from(), (
+    assert module.source_hash.partition("-")[0] == source_hash(PACKAGE / "native"), (
         "the native library is not of these sources: install mt-backend-cpu again"
     )
     return module
@@ -331,3 +322,29 @@ def test_the_environment_chooses_the_library(library: Any) -> None:
     assert told(lowest).stdout.startswith(f"True level {lowest} of ")
     assert "level 'v9' was not built" in told("v9").stderr
     assert native.state == told(os.environ.get("MINDTORCH_NATIVE", "")).stdout.partition(" ")[2].strip()
+
+
+def test_a_library_of_other_sources_is_not_taken(tmp_path: Path) -> None:
+    sources, built = tmp_path / "native", tmp_path / "library.so"
+    (sources / "kernels").mkdir(parents=True)
+    kernel = sources / "kernels" / "add.cpp"
+    kernel.write_text("int add;")
+    built.touch()
+    os.utime(kernel, ns=(1, 1))
+    os.utime(built, ns=(2, 2))
+    before = source_hash(sources)
+    assert not changed_since(sources, built, before)
+    os.utime(kernel, ns=(3, 3))  # a checkout of the same contents
+    assert not changed_since(sources, built, before)
+    kernel.write_text("int sub;")
+    os.utime(kernel, ns=(3, 3))
+    assert changed_since(sources, built, before)
+    kernel.rename(kernel.with_name("sub.cpp"))
+    assert source_hash(sources) != before
+
+
+def test_what_the_loader_says_of_a_library_of_other_sources(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MINDTORCH_NATIVE", raising=False)
+    monkeypatch.setattr(native, "changed_since", lambda sources, built, built_from: True)
+    with pytest.raises(ImportError, match=r"built from other sources than those beside it: pip install"):
+        native._load()

@@ -8,9 +8,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+from pathlib import Path
 from types import ModuleType
 
+from .sources import changed_since
+
 __all__ = ["library", "state"]
+
+# Only a checkout has them: an installed wheel is of its own sources.
+SOURCES = Path(__file__).parents[3] / "native"
 
 
 def _default_threads() -> int:
@@ -28,7 +34,8 @@ def _load() -> tuple[ModuleType | None, str]:
     Raises
     ------
     ImportError
-        With the loader's words, when it was built but does not load.
+        With the loader's words, when it was built but does not load; and when it was built from other sources than
+        those that stand beside it in a checkout.
     ValueError
         When ``MINDTORCH_NATIVE`` names a level that this processor or the build does not have.
     """
@@ -39,6 +46,12 @@ def _load() -> tuple[ModuleType | None, str]:
     if importlib.util.find_spec(name) is None:
         return None, "not built, for there was no C++ compiler when mt-backend-cpu was installed: kernels run on NumPy"
     module = importlib.import_module(name)
+    built_from = module.source_hash.partition("-")[0]
+    if (SOURCES / "CMakeLists.txt").is_file() and changed_since(SOURCES, Path(str(module.__file__)), built_from):
+        raise ImportError(
+            "the native library was built from other sources than those beside it: "
+            f"pip install --no-deps --editable {SOURCES.parent}"
+        )
     if setting:
         module.use_level(setting)
     module.set_num_threads(_default_threads())
