@@ -442,7 +442,7 @@ def packaging(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the documentation into site/ and preview the changelog of the next release."""
+    """Build the documentation and preview the changelog of the next release: ./dev docs [--release VERSION]."""
     prepare(session, [*workspace(), *SITE_TOOLS], ["--no-deps", *workspace(APART)])
     session.run("towncrier", "build", "--draft", "--version", "next")
     session.run("python", "-m", "tools.pages", *session.posargs)

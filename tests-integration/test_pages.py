@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 from tools.pages.compared import apart, apart_as_drawn
+from tools.pages.releases import publish, releases
+from tools.pages.site import not_in_navigation
 from tools.pages.tutorials import blocks
 
 ROOT = Path(__file__).parents[1]
@@ -74,3 +77,32 @@ def test_every_tutorial_is_a_program_with_its_output():
             compile(block["code"], path.name, "exec")
         pictures = re.findall(r"\]\(([\w-]+\.svg)\)", text)
         assert all((path.parent / picture).exists() for picture in pictures)
+
+
+def test_every_page_is_in_the_navigation():
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
+    assert not_in_navigation(pages) == []
+    assert not_in_navigation([*pages, "not-there.md"]) == ["not-there.md"]
+
+
+def test_releases_stand_beside_each_other(tmp_path):
+    built, site = tmp_path / "built", tmp_path / "site"
+    built.mkdir()
+    for release in ("0.9", "dev", "0.10", "0.10.1"):
+        (built / "index.html").write_text(release)
+        publish(built, site, release)
+    (built / "old.html").touch()
+    publish(built, site, "0.9")
+    (built / "old.html").unlink()
+    publish(built, site, "0.9")
+    assert releases(site) == ["0.10.1", "0.10", "0.9", "dev"]
+    assert not (site / "0.9" / "old.html").exists()
+    assert (site / "0.10" / "index.html").read_text() == "0.10"
+    listed = json.loads((site / "versions.json").read_text())
+    assert [(entry["version"], entry["aliases"]) for entry in listed] == [
+        ("0.10.1", ["latest"]),
+        ("0.10", []),
+        ("0.9", []),
+        ("dev", []),
+    ]
+    assert "url=0.10.1/index.html" in (site / "index.html").read_text()

@@ -1,5 +1,6 @@
-"""``python -m tools.pages``: build the documentation into ``site/``; fails on links that lead nowhere.
+"""``python -m tools.pages [--release VERSION]``: build the documentation into ``site/dev/`` or ``site/VERSION/``.
 
+Fails on links that lead nowhere.
 Pages stand in ``docs/``. Those that derive from code (operators, namespaces, differences) are made anew for each build
 and are not kept.
 """
@@ -17,7 +18,8 @@ from .differences import differences_page
 from .figures import draw_figures
 from .namespaces import namespace_pages
 from .operators import operator_pages
-from .site import DOCS, ROOT, SITE, STAGED
+from .releases import RELEASE, publish
+from .site import BUILT, DOCS, ROOT, SITE, STAGED, not_in_navigation
 
 
 def stage() -> None:
@@ -32,37 +34,38 @@ def stage() -> None:
     draw_figures(STAGED)
 
 
-def not_in_navigation() -> list[str]:
-    """Pages that no line of the navigation names."""
-    named = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
-    return sorted({path.relative_to(STAGED).as_posix() for path in STAGED.rglob("*.md")} - named)
-
-
 def dead_pictures() -> list[str]:
     """Pictures that pages show and that are not there: the builder checks links alone."""
     dead = []
-    for page in SITE.rglob("*.html"):
+    for page in BUILT.rglob("*.html"):
         for source in re.findall(r'<img[^>]* src="([^":#]+)', page.read_text(encoding="utf-8")):
             if not (page.parent / source).exists():
-                dead.append(f"{page.relative_to(SITE)}: {source}")
+                dead.append(f"{page.relative_to(BUILT)}: {source}")
     return dead
 
 
 def main() -> int:
-    argparse.ArgumentParser(prog="./dev docs", description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(prog="./dev docs", description=__doc__)
+    parser.add_argument("--release", default="dev", help="the folder in the site, and the line in the selector")
+    release = parser.parse_args().release
+    if not RELEASE.fullmatch(release):
+        parser.error(f"{release!r} is neither 'dev' nor a release such as 0.2 or 1.0.3")
     stage()
-    missing = not_in_navigation()
+    missing = not_in_navigation(path.relative_to(STAGED).as_posix() for path in STAGED.rglob("*.md"))
     if missing:
         print("mkdocs.yml does not name", *missing)
         return 1
-    shutil.rmtree(SITE, ignore_errors=True)
+    shutil.rmtree(BUILT, ignore_errors=True)
     builder = Path(sys.executable).with_name("zensical")
     outcome = subprocess.run([builder, "build", "--clean", "--strict"], cwd=ROOT)
     if outcome.returncode:
         return outcome.returncode
     dead = dead_pictures()
-    print(*(f"no picture: {picture}" for picture in dead), sep="\n", end="\n" if dead else "")
-    return bool(dead)
+    if dead:
+        print(*(f"no picture: {picture}" for picture in dead), sep="\n")
+        return 1
+    publish(BUILT, SITE, release)
+    return 0
 
 
 if __name__ == "__main__":
