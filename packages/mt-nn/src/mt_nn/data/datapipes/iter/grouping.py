@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._batching import Batching
 from .._decorator import functional_datapipe
 from ..datapipe import DataChunk, IterDataPipe
 from ..utils import refuse_what_is_no_function
@@ -14,19 +15,8 @@ __all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"
 
 
 @functional_datapipe("batch")
-class BatcherIterDataPipe(IterDataPipe[Any]):
+class BatcherIterDataPipe(Batching, IterDataPipe[Any]):
     """Chunks of so many samples; the last one may be smaller, and is left out with `drop_last`."""
-
-    def __init__(
-        self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: type[Any] = DataChunk
-    ) -> None:
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        super().__init__()
-        self.datapipe = datapipe
-        self.batch_size = batch_size
-        self.drop_last = drop_last
-        self.wrapper_class = wrapper_class
 
     def __iter__(self) -> Iterator[Any]:
         batch = []
@@ -41,8 +31,7 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
     def __len__(self) -> int:
         if not hasattr(type(self.datapipe), "__len__"):
             raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
-        count = len(self.datapipe)
-        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+        return super().__len__()
 
 
 @functional_datapipe("unbatch")
