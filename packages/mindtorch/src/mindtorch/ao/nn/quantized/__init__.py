@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import dynamic as dynamic
+from mt_nn.modules import MaxPool2d
 
-__all__ = ["dynamic"]
+from . import dynamic as dynamic
+from . import modules as modules
+from .modules import DeQuantize, Quantize
+
+__all__ = ["DeQuantize", "MaxPool2d", "Quantize", "dynamic", "modules"]
 
 
 def __getattr__(name: str) -> Any:
     """Refuse PyTorch's other modules by name, when they are asked for."""
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    raise AttributeError(f"torch.ao.nn.quantized.{name} is not supported: of quantized modules there is dynamic.Linear")
+    raise AttributeError(
+        f"torch.ao.nn.quantized.{name} is not supported: of quantized modules there are Quantize, DeQuantize and "
+        "dynamic.Linear"
+    )
