@@ -154,3 +154,25 @@ def test_the_page_runs() -> None:
     results = doctest.testfile(str(page), module_relative=False)
     assert results.attempted > 5
     assert results.failed == 0
+
+
+def test_quantize_and_dequantize_are_modules():
+    from_parameters = torch.ao.nn.quantized.Quantize(0.5, 3, torch.quint8)
+    made = from_parameters(torch.tensor([-1.0, 0.2, 2.0]))
+    assert made.int_repr().tolist() == [1, 3, 7] and made.dtype is torch.quint8
+    assert torch.ao.nn.quantized.DeQuantize()(made).tolist() == [-1.0, 0.0, 2.0]
+    assert {name: value.tolist() for name, value in from_parameters.state_dict().items()} == {
+        "scale": [0.5], "zero_point": [3],
+    }  # fmt: skip
+    assert from_parameters.extra_repr() == "scale=tensor([0.5000]), zero_point=tensor([3]), dtype=torch.quint8"
+    with pytest.raises(TypeError, match="unexpected kwargs {'other'}"):
+        torch.ao.nn.quantized.Quantize(0.5, 3, torch.quint8, {"other": 1})
+    observer = torch.ao.quantization.MinMaxObserver(dtype=torch.quint8)
+    observer(torch.tensor([0.0, 2.55]))
+    observed = torch.nn.Identity()
+    observed.activation_post_process = observer
+    quantize = torch.ao.nn.quantized.modules.Quantize.from_float(observed)
+    assert quantize.dtype is torch.quint8 and quantize.zero_point.tolist() == [0]
+    assert abs(quantize.scale.item() - 0.01) < 1e-6
+    with pytest.raises(AttributeError, match="Conv2d is not supported"):
+        torch.ao.nn.quantized.modules.Conv2d  # noqa: B018

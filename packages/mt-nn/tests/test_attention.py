@@ -210,3 +210,19 @@ def test_an_encoder_in_evaluation_gives_zeros_for_padding():
     assert (output[padding] == 0).all()
     assert mt.allclose(output[:1, :2], alone, atol=1e-5)
     assert not (encoder(x, src_key_padding_mask=padding)[padding] == 0).all()  # gradients are recorded
+
+
+@pytest.mark.parametrize("batch, rows, keys, width", [(0, 2, 2, 3), (1, 0, 2, 3), (1, 2, 0, 3), (1, 2, 2, 0)])
+@pytest.mark.parametrize("causal_", [False, True])
+def test_what_attends_to_nothing_has_gradients_of_zero(batch, rows, keys, width, causal_):
+    inputs = [mt.rand(batch, 2, n, e, requires_grad=True) for n, e in ((rows, 4), (keys, 4), (keys, width))]
+    out = F.scaled_dot_product_attention(*inputs, is_causal=causal_)
+    assert out.shape == (batch, 2, rows, width) and not out.count_nonzero().item()
+    out.sum().backward()
+    assert all(x.grad is not None and x.grad.shape == x.shape and not x.grad.count_nonzero() for x in inputs)
+
+
+def test_layers_without_a_batch_give_gradients_to_all_parameters():
+    layer = nn.TransformerEncoderLayer(d_model=8, nhead=2, batch_first=True)
+    layer(mt.rand(0, 3, 8, requires_grad=True)).sum().backward()
+    assert all(parameter.grad is not None for parameter in layer.parameters())

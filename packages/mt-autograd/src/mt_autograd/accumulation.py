@@ -17,7 +17,7 @@ from mt_core.sparse.tensors import coordinates, is_coo
 from mt_core.state import tls
 from mt_core.tensor import Tensor
 
-__all__ = ["accumulate", "add_to", "new_gradient"]
+__all__ = ["accumulate", "add_to", "new_gradient", "summed"]
 
 #: One backward at a time adds to a ``.grad``: leaves are shared by the graphs of several threads.
 _lock = threading.Lock()
@@ -85,7 +85,12 @@ def add_to(sums: list[Any], index: int, grad: Tensor, results: Sequence[Any]) ->
     ):
         present.add_(grad)
     else:
-        sums[index] = present + grad
+        sums[index] = summed(present, grad)
+
+
+def summed(present: Tensor, grad: Tensor) -> Tensor:
+    """The sum of two gradients; of a sparse and a dense one it is dense, and wants the dense one first."""
+    return grad + present if present._keys & ~grad._keys & SPARSE else present + grad
 
 
 def _is_alone(tensor: Tensor) -> bool:
@@ -152,7 +157,7 @@ def accumulate(variable: Tensor, grads: Sequence[Any]) -> None:
         if old is None:
             state.grad = _first_gradient(variable, grads)  # type: ignore[union-attr]
         elif old._keys & SPARSE and not grads[0]._keys & SPARSE:
-            state.grad = grads[0] + old  # type: ignore[union-attr] # a sum with a dense one is dense
+            state.grad = summed(old, grads[0])  # type: ignore[union-attr]
         elif is_grad_enabled():
             state.grad = old + grads[0]  # type: ignore[union-attr]
         else:
@@ -196,6 +201,8 @@ def _first_sparse_gradient(grad: Tensor, unshared: bool) -> Tensor:
     array: Any = grad._array
     if is_grad_enabled() or not unshared or not is_coo(grad):
         return grad.clone()
+    if not (array.indices.is_contiguous() and array.values.is_contiguous()):
+        return grad.clone()  # expanded values could not be written to one by one
     return coordinates(array.indices, array.values, array.shape)
 
 

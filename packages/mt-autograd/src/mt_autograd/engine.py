@@ -18,7 +18,7 @@ from mt_core.streams import joined_streams
 from mt_core.tensor import Tensor
 from mt_core.thread_state import carried_over, in_another_thread
 
-from .accumulation import add_to
+from .accumulation import add_to, summed
 from .anomaly_mode import anomaly, checked_apply
 from .grad_mode import is_multithreading_enabled
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
@@ -187,7 +187,7 @@ class GraphTask:
             if grad is not None:
                 grad = fit_gradient(grad, node.output_spec(output_nr), node, index)
                 present = buffer[output_nr]
-                buffer[output_nr] = grad if present is None else present + grad
+                buffer[output_nr] = grad if present is None else summed(present, grad)
         for node in dict.fromkeys(node for node, _ in self.roots):
             if not self._dependencies.get(node) and self.is_wanted(node):
                 self._push(node)

@@ -13,14 +13,26 @@ from weakref import ref
 from . import dtypes
 from .cell import AliasCell, Cell, cell_of, counts_writes, moved_cell
 from .checks.memory import refuse_size
-from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, FLAGS, INFERENCE, NEGATIVE, OTHER_INDEX, STRIDED
+from .formats import sparse_coo
+from .keys import (
+    AUTOGRAD,
+    BACKEND_MASK,
+    CONJUGATE,
+    FLAGS,
+    INFERENCE,
+    NEGATIVE,
+    OTHER_INDEX,
+    QUANTIZED,
+    SPARSE,
+    STRIDED,
+)
 from .meta_array import HollowArray
 from .meta_backend import backend as meta
 from .spec import is_contiguous
 
 __all__ = [
-    "Block", "block_of", "end_of", "mark_exported", "move_block", "placed_on", "rebind", "refuse_beyond",
-    "refuse_rebinding", "resize_block", "set_geometry", "share_block",
+    "Block", "block_of", "end_of", "have_one_kind", "mark_exported", "move_block", "placed_on", "rebind",
+    "refuse_beyond", "refuse_rebinding", "resize_block", "set_geometry", "share_block",
 ]  # fmt: skip
 
 
@@ -102,6 +114,15 @@ def placed_on(memory: Any, backend: Any, tensor: Any) -> Any:
     return tensor
 
 
+def have_one_kind(tensor: Any, other: Any) -> bool:
+    """Whether ``tensor.data = other`` is possible: both dense, quantized, of coordinates, compressed; or meta."""
+    if (tensor._keys ^ other._keys) & (SPARSE | QUANTIZED):
+        return False
+    if tensor._keys & SPARSE and (tensor._array.layout is sparse_coo) != (other._array.layout is sparse_coo):
+        return False
+    return bool(tensor.is_meta == other.is_meta)
+
+
 def refuse_rebinding(tensor: Any, value: Any) -> None:
     """Refuse ``tensor.data = value`` of incompatible types.
 
@@ -112,6 +133,10 @@ def refuse_rebinding(tensor: Any, value: Any) -> None:
     """
     if tensor._keys & AUTOGRAD and not (value._dtype.is_floating_point or value._dtype.is_complex):
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    if not have_one_kind(tensor, value):
+        raise RuntimeError(
+            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
+        )
     if (
         (tensor._keys ^ value._keys) & BACKEND_MASK
         and tensor._autograd is not None

@@ -13,6 +13,7 @@ from mt_core.cell import cell_of
 from mt_core.dispatch.lookup import composite_of
 from mt_core.dispatch.registry import find_overload
 from mt_core.dtypes import bool as bool_
+from mt_core.keys import SPARSE
 from mt_core.state import tls
 from mt_core.tensor_types import tensors_in
 
@@ -99,7 +100,8 @@ def _laid_out(gradient: Any, followed: Any) -> Any:
     """Row-major, and no view to those who get it."""
     if gradient is None:
         return None
-    gradient = gradient.contiguous()
+    if not gradient._keys & SPARSE:
+        gradient = gradient.contiguous()
     if followed is not None:
         return following(gradient, followed)
     if gradient._cell is not None and not is_grad_enabled():

@@ -9,6 +9,7 @@ from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch.registry import find_overload
 from mt_core.dtypes import bool as bool_
 from mt_core.hollow import has_elements
+from mt_core.sparse.construct import sparse_coo_tensor
 from mt_core.tensor import wrap_dim
 
 from ..function import DelayedError
@@ -38,12 +39,29 @@ derivative(
     "index_select",
     self=lambda grad, self_spec, dim, index: written(grad.new_zeros(self_spec.shape), "index_add", dim, index, grad),
 )
-derivative(
-    "gather",
-    self=lambda grad, self, dim, index, sparse_grad: written(
-        grad.new_zeros(self.shape), "scatter_add", dim, index, grad
-    ),
-)
+
+
+def _gathered(grad: Any, self: Any, dim: int, index: Any, sparse_grad: bool) -> Any:
+    if not sparse_grad:
+        return written(grad.new_zeros(self.shape), "scatter_add", dim, index, grad)
+    rank = len(self.shape)
+    if not rank:
+        return sparse_coo_tensor(index.new_empty((0, grad.numel())), grad.reshape(-1), ())
+    index, taken = index.reshape(index.shape or (1,)), wrap_dim(dim, rank)
+    places = [
+        index if d == taken else _counted(size, rank - 1 - d, index)
+        for d, size in enumerate(index.shape)
+    ]
+    where = ops.stack([place.reshape(-1) for place in places])
+    return sparse_coo_tensor(where, grad.reshape(-1), self.shape)
+
+
+def _counted(size: int, behind: int, like: Any) -> Any:
+    """0, 1, ... along the dimension that has so many behind it, in the shape of an index."""
+    return ops.arange(size, device=like.device).reshape([-1, *[1] * behind]).expand(like.shape)
+
+
+derivative("gather", self=_gathered)
 derivative(
     "scatter.src",
     self=lambda grad, dim, index: grad.scatter(dim, index, 0),

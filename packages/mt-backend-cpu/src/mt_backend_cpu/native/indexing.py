@@ -31,7 +31,8 @@ if library is not None:
         return self._array.ndim > 0
 
     def _match(self: Any, dim: int, index: Any, src: Any, *rest: Any) -> Any:
-        return self._array.ndim > 0 and src._dtype is self._dtype
+        rank = self._array.ndim
+        return rank > 0 and src._dtype is self._dtype and index._array.ndim == src._array.ndim == rank
 
     def _accepts(dtypes: Any, also: Any, index: str = "index", **named: Any) -> Accepts:
         return Accepts(dtypes={"self": dtypes, index: _INDEX, **named}, layout="row_major", also=also)

@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes
 from ..api import _functions as ops
 from ..attention_switches import check_allowed
+from ..dispatch.registry import find_overload
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import cpp_type_name
 
@@ -89,8 +90,9 @@ def scaled_dot_product_attention(
     _check(query, key, value, attn_mask, is_causal)
     check_allowed(query, dropout_p)
     if not (value.numel() and query.shape[-2]):
-        # Without a look at how the shapes fit, as in PyTorch.
-        return query.new_zeros((*query.shape[:-1], value.shape[-1]))
+        # Without a look at how the shapes fit, as in PyTorch; of all three, so that each has a gradient.
+        zeros = query.new_zeros((*query.shape[:-1], value.shape[-1]))
+        return zeros + find_overload("mul.Scalar").call(query.sum() + key.sum() + value.sum(), 0)
     if enable_gqa:
         key, value = _repeat_heads(query, key), _repeat_heads(query, value)
     d = query.dtype

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import mt_core as mt
 from mt_core import Tensor, device_methods
+from mt_core.block import have_one_kind
 from mt_core.dtypes import of_python_type
 from mt_core.swapping import swap_tensors
 
@@ -257,7 +258,7 @@ def _can_take_data_of(tensor: Tensor, other: Tensor) -> bool:
     """Whether ``tensor.data = other`` is possible, and asked for."""
     if settings.get_overwrite_module_params_on_conversion():
         return False
-    return tensor.is_meta == other.is_meta and (is_lazy(tensor) or type(other) in (Tensor, Parameter))
+    return have_one_kind(tensor, other) and (is_lazy(tensor) or type(other) in (Tensor, Parameter))
 
 
 def _apply_to_parameter(fn: Callable[[Tensor], Tensor], param: Parameter) -> Parameter:

@@ -1,4 +1,4 @@
-"""Modules that quantize their input by parameters that are part of the state, and that give floating-point numbers back."""
+"""Modules that quantize by parameters that are part of the state, and that give floating-point numbers back."""
 
 from __future__ import annotations
 
