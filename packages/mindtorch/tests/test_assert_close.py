@@ -160,3 +160,111 @@ def test_random_tensors_as_they_are_asked_for():
     assert make_tensor(50, dtype=torch.int64, device="cpu", low=0, high=2, exclude_zero=True).min().item() == 1
     with pytest.raises(ValueError, match="must be less than"):
         make_tensor(2, dtype=torch.float32, device="cpu", low=4, high=3)
+
+
+# Sparse and quantized tensors
+
+
+def _coordinates(indices=((0, 1, 1), (1, 0, 2)), values=(1.0, 2.0, 3.0), size=(2, 4)):
+    return torch.sparse_coo_tensor(tensor(indices), tensor(values), size)
+
+
+def _rows(*given):
+    return _coordinates(*given).to_sparse_csr()
+
+
+def _columns(*given):
+    return _coordinates(*given).to_sparse_csc()
+
+
+def _quantized(numbers, scale=0.1, dtype=torch.qint32):
+    return torch.quantize_per_tensor(tensor(numbers), scale, 2, dtype)
+
+
+def _by_channel(numbers, scale=0.1):
+    return torch.quantize_per_channel(tensor(numbers), tensor([scale, 0.2]), tensor([0, 1]), 0, torch.qint32)
+
+
+_OTHER = ((0, 1, 1), (1, 0, 3))
+_HIGHER = ((0, 1, 1), (1, 0, 2)), (1.0, 2.0, 4.0)
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor, torch.quantize_per_channel")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: (_coordinates(), _coordinates()),
+        lambda: (_coordinates().coalesce(), _coordinates()),
+        lambda: (_rows(), _rows()),
+        lambda: (_columns(), _columns()),
+        lambda: (_quantized([1.0, 2.0]), _quantized([1.0, 2.0], scale=0.2)),
+        lambda: (_by_channel([1.0, 2.0]), _by_channel([1.0, 2.0], scale=0.2)),
+    ],
+)
+def test_sparse_and_quantized_tensors_that_are_close(make):
+    assert_close(*make())
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor, torch.quantize_per_channel")
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: (_coordinates(), _coordinates(*_HIGHER)),
+            (
+                "Sparse COO values are not close!\n\nMismatched elements: 1 / 3 (33.3%)\n"
+                "Greatest absolute difference: 1.0 at index (2,) (up to 1e-05 allowed)"
+            ),
+        ),
+        (
+            lambda: (_coordinates(), _coordinates(_OTHER)),
+            (
+                "Sparse COO indices are not equal!\n\nMismatched elements: 1 / 6 (16.7%)\n"
+                "Greatest absolute difference: 1 at index (1, 2)\n"
+            ),
+        ),
+        (
+            lambda: (_coordinates(), _coordinates(((0, 1), (1, 0)), (1.0, 2.0))),
+            "The number of specified values in sparse COO tensors does not match: 3 != 2",
+        ),
+        (
+            lambda: (_coordinates(), _coordinates(((0, 1),), ((1.0,) * 4, (2.0,) * 4))),
+            "The number of sparse dimensions in sparse COO tensors does not match: 2 != 1",
+        ),
+        (lambda: (_rows(), _rows(*_HIGHER)), "Sparse CSR values are not close!"),
+        (lambda: (_rows(), _rows(_OTHER)), "Sparse CSR col_indices are not equal!"),
+        (lambda: (_rows(), _rows(((0, 0, 1), (1, 0, 2)))), "Sparse CSR crow_indices are not equal!"),
+        (lambda: (_columns(), _columns(*_HIGHER)), "Sparse CSC values are not close!"),
+        (lambda: (_columns(), _columns(_OTHER)), "Sparse CSC ccol_indices are not equal!"),
+        (
+            lambda: (_columns(), _rows()),
+            "The values for attribute 'layout' do not match: torch.sparse_csc != torch.sparse_csr.",
+        ),
+        (
+            lambda: (_quantized([1.0, 1.0]), _quantized([1.0, 3.0])),
+            (
+                "Quantized tensor-likes are not close!\n\nMismatched elements: 1 / 2 (50.0%)\n"
+                "Greatest absolute difference: 2.0 at index (1,) (up to 1e-05 allowed)"
+            ),
+        ),
+        (
+            lambda: (tensor([1.0]), _quantized([1.0])),
+            "The values for attribute 'is_quantized' do not match: False != True.",
+        ),
+        (
+            lambda: (_by_channel([1.0, 2.0]), _quantized([1.0, 2.0])),
+            "The values for attribute 'qscheme()' do not match: torch.per_channel_affine != torch.per_tensor_affine.",
+        ),
+    ],
+)
+def test_sparse_and_quantized_tensors_that_differ(make, message):
+    with pytest.raises(AssertionError) as caught:
+        assert_close(*make())
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("other", [_rows, _columns, lambda *given: _coordinates(*given).to_dense()])
+def test_layouts_may_be_left_out_of_the_comparison(other):
+    assert_close(_coordinates(), other(), check_layout=False)
+    with pytest.raises(AssertionError, match="Tensor-likes are not close!"):
+        assert_close(_coordinates(), other(*_HIGHER), check_layout=False)

@@ -11,6 +11,7 @@ import numpy as np
 
 import mt_core
 from mt_core import Tensor
+from mt_core.formats import sparse_coo, sparse_csc, sparse_csr, strided
 from mt_core.interop import from_numpy
 
 __all__ = ["assert_close", "default_tolerances"]
@@ -26,6 +27,10 @@ _TOLERANCES = {
     mt_core.complex32: (1e-3, 1e-5),
     mt_core.complex64: (1.3e-6, 1e-5),
     mt_core.complex128: (1e-7, 1e-7),
+    # of the numbers that these stand for
+    mt_core.quint8: (1.3e-6, 1e-5),
+    mt_core.qint8: (1.3e-6, 1e-5),
+    mt_core.qint32: (1.3e-6, 1e-5),
 }
 
 
@@ -204,19 +209,68 @@ def _compare_tensors(actual: Tensor, expected: Tensor, checks: _Checks) -> None:
     _compare_attributes(actual, expected, checks)
     if "meta" in (actual.device.type, expected.device.type):
         return
-    actual, expected = (tensor.detach().resolve_conj().resolve_neg() for tensor in (actual, expected))
+    actual, expected = actual.detach(), expected.detach()
     if actual.device != expected.device:
         actual, expected = actual.cpu(), expected.cpu()
     if actual.dtype is not expected.dtype:
         common = mt_core.promote_types(actual.dtype, expected.dtype)
         actual, expected = actual.to(common), expected.to(common)
+    if actual.layout is not expected.layout:
+        actual, expected = (tensor if tensor.layout is strided else tensor.to_dense() for tensor in (actual, expected))
+    if actual.is_quantized:
+        _compare_elements(actual.dequantize(), expected.dequantize(), rtol, atol, checks, "Quantized tensor-likes")
+    elif actual.layout is not strided:
+        _compare_sparse(actual, expected, rtol, atol, checks)
+    else:
+        _compare_elements(actual, expected, rtol, atol, checks)
+
+
+def _compare_elements(
+    actual: Tensor, expected: Tensor, rtol: float, atol: float, checks: _Checks, what: str = ""
+) -> None:
+    """Of dense tensors of one dtype; `what` they are called where they differ."""
+    actual, expected = (tensor.resolve_conj().resolve_neg() for tensor in (actual, expected))
     matches = mt_core.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=checks.equal_nan)
     if not bool(matches.all()):
-        raise AssertionError(_tensor_text(actual, expected, matches, rtol, atol))
+        raise AssertionError(_tensor_text(actual, expected, matches, rtol, atol, what))
+
+
+def _compare_sparse(actual: Tensor, expected: Tensor, rtol: float, atol: float, checks: _Checks) -> None:
+    """Indices must be equal, values as close as elements of dense tensors."""
+    if actual.layout is sparse_coo:
+        kind, names = "COO", ("indices",)
+        if actual.is_coalesced() != expected.is_coalesced():
+            actual, expected = actual.coalesce(), expected.coalesce()
+        _check_number("sparse dimensions", kind, actual.sparse_dim(), expected.sparse_dim())
+        parts = [(actual._indices(), expected._indices())]
+        values = actual._values(), expected._values()
+    else:
+        kind, names = _COMPRESSED[actual.layout]
+        parts = [(getattr(actual, name)(), getattr(expected, name)()) for name in names]
+        values = actual.values(), expected.values()
+    _check_number("specified values", kind, actual._nnz(), expected._nnz())
+    for name, (ours, theirs) in zip(names, parts, strict=True):
+        _compare_elements(ours, theirs, 0.0, 0.0, checks, f"Sparse {kind} {name}")
+    _compare_elements(*values, rtol, atol, checks, f"Sparse {kind} values")
+
+
+#: Layout -> what it is called, and the names of its indices.
+_COMPRESSED: dict[mt_core.layout, tuple[str, tuple[str, ...]]] = {
+    sparse_csr: ("CSR", ("crow_indices", "col_indices")),
+    sparse_csc: ("CSC", ("ccol_indices", "row_indices")),
+}
+
+
+def _check_number(what: str, kind: str, actual: int, expected: int) -> None:
+    if actual != expected:
+        raise AssertionError(f"The number of {what} in sparse {kind} tensors does not match: {actual} != {expected}")
 
 
 def _compare_attributes(actual: Tensor, expected: Tensor, checks: _Checks) -> None:
     _check_attribute("shape", actual.shape, expected.shape)
+    _check_attribute("is_quantized", actual.is_quantized, expected.is_quantized)
+    if actual.is_quantized:
+        _check_attribute("qscheme()", actual.qscheme(), expected.qscheme())
     if checks.layout:
         _check_attribute("layout", actual.layout, expected.layout)
     if checks.device:
@@ -232,7 +286,7 @@ def _check_attribute(name: str, actual: Any, expected: Any) -> None:
         raise AssertionError(f"The values for attribute '{name}' do not match: {actual} != {expected}.")
 
 
-def _tensor_text(actual: Tensor, expected: Tensor, matches: Tensor, rtol: float, atol: float) -> str:
+def _tensor_text(actual: Tensor, expected: Tensor, matches: Tensor, rtol: float, atol: float, what: str = "") -> str:
     if not actual.dtype.is_floating_point and not actual.dtype.is_complex:
         actual, expected = actual.to(mt_core.int64), expected.to(mt_core.int64)
     difference = abs(actual - expected)
@@ -241,7 +295,7 @@ def _tensor_text(actual: Tensor, expected: Tensor, matches: Tensor, rtol: float,
         return _scalar_text(actual.item(), expected.item(), difference.item(), relative.item(), rtol, atol)
     mismatches = int((~matches).sum().item())
     return (
-        f"Tensor-likes are not {_relation(rtol, atol)}!\n\n"
+        f"{what or 'Tensor-likes'} are not {_relation(rtol, atol)}!\n\n"
         f"Mismatched elements: {mismatches} / {matches.numel()} ({mismatches / matches.numel():.1%})\n"
         f"{_greatest('absolute', difference, matches)}{_allowance(atol, rtol, atol)}\n"
         f"{_greatest('relative', relative, matches)}{_allowance(rtol, rtol, atol)}"

@@ -48,10 +48,7 @@ def _gathered(grad: Any, self: Any, dim: int, index: Any, sparse_grad: bool) -> 
     if not rank:
         return sparse_coo_tensor(index.new_empty((0, grad.numel())), grad.reshape(-1), ())
     index, taken = index.reshape(index.shape or (1,)), wrap_dim(dim, rank)
-    places = [
-        index if d == taken else _counted(size, rank - 1 - d, index)
-        for d, size in enumerate(index.shape)
-    ]
+    places = [index if d == taken else _counted(size, rank - 1 - d, index) for d, size in enumerate(index.shape)]
     where = ops.stack([place.reshape(-1) for place in places])
     return sparse_coo_tensor(where, grad.reshape(-1), self.shape)
 
