@@ -238,7 +238,7 @@ def _compare_elements(
 def _compare_sparse(actual: Tensor, expected: Tensor, rtol: float, atol: float, checks: _Checks) -> None:
     """Indices must be equal, values as close as elements of dense tensors."""
     if actual.layout is sparse_coo:
-        kind, names = "COO", ("indices",)
+        kind, names = _COORDINATES
         if actual.is_coalesced() != expected.is_coalesced():
             actual, expected = actual.coalesce(), expected.coalesce()
         _check_number("sparse dimensions", kind, actual.sparse_dim(), expected.sparse_dim())
@@ -254,6 +254,7 @@ def _compare_sparse(actual: Tensor, expected: Tensor, rtol: float, atol: float, 
     _compare_elements(*values, rtol, atol, checks, f"Sparse {kind} values")
 
 
+_COORDINATES: tuple[str, tuple[str, ...]] = ("COO", ("indices",))
 #: Layout -> what it is called, and the names of its indices.
 _COMPRESSED: dict[mt_core.layout, tuple[str, tuple[str, ...]]] = {
     sparse_csr: ("CSR", ("crow_indices", "col_indices")),
