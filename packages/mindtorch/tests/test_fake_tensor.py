@@ -391,8 +391,6 @@ def test_settings(monkeypatch):
     monkeypatch.undo()
     with FakeTensorMode():
         assert torch.ones(1, device="meta").is_meta
-    with pytest.raises(NotImplementedError, match="propagate_real_tensors"):
-        functorch_config.fake_tensor_propagate_real_tensors = True
 
 
 def test_metadata_is_compared():

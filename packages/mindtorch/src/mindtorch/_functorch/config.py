@@ -37,19 +37,16 @@ class _Config(ModuleType):
 
     @property
     def fake_tensor_propagate_real_tensors(self) -> bool:
-        """Whether fake tensors carry real ones along: they do not.
-
-        Raises
-        ------
-        NotImplementedError
-            When it is set to True.
-        """
-        return False
+        """Whether fake tensors of modes that are made from now on carry real ones along."""
+        return SETTINGS.propagates_real
 
     @fake_tensor_propagate_real_tensors.setter
     def fake_tensor_propagate_real_tensors(self, propagated: bool) -> None:
-        if propagated:
-            raise NotImplementedError("fake_tensor_propagate_real_tensors: fake tensors carry no real ones along")
+        SETTINGS.propagates_real = propagated
+
+    @fake_tensor_propagate_real_tensors.deleter
+    def fake_tensor_propagate_real_tensors(self) -> None:
+        SETTINGS.propagates_real = False
 
 
 sys.modules[__name__].__class__ = _Config

@@ -18,7 +18,7 @@ from mt_library.fake import fake_implementation, refusing_sizes
 from mt_library.ops import OpOverload
 from mt_library.tags import Tag
 
-from . import _cache, _constants
+from . import _cache, _constants, _real
 from ._devices import on_meta, place_of
 from ._errors import DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException
 from ._fake import FakeTensor, fake_over, follow, stand_in
@@ -40,10 +40,17 @@ def carry_out(mode: Any, func: OpOverload, args: tuple[Any, ...], kwargs: dict[s
         return _with_real_ones(mode, func, converted, args, kwargs)
     fakes = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, FakeTensor)]
     place = place_of(func, args, kwargs, fakes)
+    real = None
+    if mode.propagate_real_tensors:
+        real = _real.computed(func, args, kwargs, _written(func, args, kwargs))
     if _constants.are_known(func, fakes, place):
-        return _with_constants(mode, func, args, kwargs, fakes, place)
-    _constants.forget(_written(func, args, kwargs))
-    return _without_elements(mode, func, args, kwargs, place)
+        result = _with_constants(mode, func, args, kwargs, fakes, place)
+    else:
+        _constants.forget(_written(func, args, kwargs))
+        result = _without_elements(mode, func, args, kwargs, place)
+    if mode.propagate_real_tensors:
+        _real.attach(result, real)
+    return result
 
 
 def _lifted(mode: Any, real: Tensor) -> Any:

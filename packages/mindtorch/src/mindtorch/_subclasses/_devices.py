@@ -21,6 +21,7 @@ class _Settings:
     """What programs may choose (``torch._functorch.config``)."""
 
     allows_meta = True
+    propagates_real = False
 
 
 SETTINGS = _Settings()

@@ -22,6 +22,7 @@ from mt_core.keys import CONJUGATE, INFERENCE, META, NEGATIVE, STRIDED
 from mt_core.meta_array import MetaArray
 from mt_core.meta_backend import MetaBackend
 from mt_core.printing import tensor_repr
+from mt_core.python_dispatch import without_modes
 from mt_core.subclasses import subclass_keys
 from mt_core.symbolic import plain, plain_sizes, product, quotient
 from mt_core.tensor import Tensor, new_tensor
@@ -30,9 +31,11 @@ from mt_library.ops import ops
 from ._constants import forget
 from ._errors import DataDependentOutputException
 
-__all__ = ["FakeTensor", "fake_over", "fakes_among", "follow", "stand_in"]
+__all__ = ["OUTDATED", "FakeTensor", "fake_over", "fakes_among", "follow", "stand_in"]
 
 _META = Device("meta")
+#: A fact of the memory of real tensors: something was written to the fake ones that could not be written to it.
+OUTDATED = "outdated"
 #: What a fake tensor and the meta tensor that stands in for it have in common.
 _SHARED = STRIDED | CONJUGATE | NEGATIVE
 #: What a fake result takes over from the meta tensor that it was made of.
@@ -86,6 +89,9 @@ class FakeTensor(Tensor):
         The mode that it belongs to.
     constant
         A tensor with the elements, where they are known and at most one; else None.
+    real_tensor
+        A tensor with the elements where the mode carries them along (`FakeTensorMode.propagate_real_tensors`) and they
+        are known, else None. It has memory of its own, in common with those of aliases.
     """
 
     fake_mode: Any
@@ -108,6 +114,14 @@ class FakeTensor(Tensor):
         if elem.requires_grad:
             made._set_requires_grad(True)
         return made
+
+    @property
+    def real_tensor(self) -> Tensor | None:
+        return None if self._real is None or OUTDATED in block_of(self._real).attributes else self._real
+
+    @real_tensor.setter
+    def real_tensor(self, real: Tensor | None) -> None:
+        self._real = real
 
     @property
     def fake_device(self) -> Device:
@@ -140,11 +154,15 @@ class FakeTensor(Tensor):
     def resize_(self, *size: Any, **options: Any) -> Any:
         """As of any tensor; what was known of its element is forgotten."""
         forget([self])
+        if self.real_tensor is not None:
+            with without_modes():
+                self.real_tensor.resize_(*size, **options)  # type: ignore[attr-defined]
         return super().resize_(*size, **options)
 
     def set_(self, *source: Any, **options: Any) -> Any:
         """As of any tensor, on the memory of another fake tensor, or on a storage of the meta device."""
         forget([self])
+        self.real_tensor = None  # whether the other memory has elements is not known
         place = self.fake_device
         super().set_(*source, **options)
         _lie_on_its_block(self, self, place)
@@ -188,6 +206,9 @@ class FakeTensor(Tensor):
                 "weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
             )
         memo[id(self)] = copied = _copy_with_memory(self, memo)
+        if self.real_tensor is not None:
+            with without_modes():
+                copied.real_tensor = copy.deepcopy(self.real_tensor, memo)
         if self.requires_grad:
             copied._set_requires_grad(True)
         if self.grad is not None:
@@ -198,7 +219,7 @@ class FakeTensor(Tensor):
 
 
 #: Members of the dictionary of a fake tensor that are not the program's.
-_OWN = ("fake_mode", "constant", "stands_for")
+_OWN = ("fake_mode", "constant", "_real", "stands_for")
 
 
 def _handles(cls: type) -> bool:
@@ -235,6 +256,7 @@ def fake_over(elem: Tensor, mode: Any, on: Device, constant: Tensor | None = Non
         block.backend = _FakeMemory(on)
     made.fake_mode = mode
     made.constant = constant
+    made._real = None
     return made
 
 

@@ -16,6 +16,7 @@ from ..utils._python_dispatch import TorchDispatchMode, _TorchDispatchModeKey
 from . import _cache
 from ._cache import DispatchCacheInfo, TensorMetadata, extract_tensor_metadata
 from ._calls import carry_out
+from ._devices import SETTINGS
 from ._errors import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -73,7 +74,9 @@ class FakeTensorMode(TorchDispatchMode):
         self.cache_enabled = True
         #: While it is set, fake tensors of this mode say that they are on the meta device.
         self.in_kernel_invocation = False
-        self.fake_tensor_converter = FakeTensorConverter(export=export)
+        #: Whether its fake tensors have a `real_tensor`, which every operator is carried out on besides.
+        self.propagate_real_tensors = SETTINGS.propagates_real
+        self.fake_tensor_converter = FakeTensorConverter(copy_data=self.propagate_real_tensors, export=export)
         self.enter_stack: list[tuple[bool, Any]] = []
 
     @classmethod

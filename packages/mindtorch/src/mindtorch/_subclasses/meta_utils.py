@@ -6,6 +6,7 @@ from typing import Any
 from weakref import WeakValueDictionary, ref
 
 from mt_core import Tensor
+from mt_core.api import _functions as ops
 from mt_core.autograd_state import enable_grad
 from mt_core.block import Block, block_of
 from mt_core.cell import Cell
@@ -81,8 +82,32 @@ class MetaConverter:
         return found
 
 
+class RealCopies:
+    """Copies of real tensors, which have copies of their memory in common where these have the memory in common."""
+
+    def __init__(self) -> None:
+        #: Identity of a block -> a reference to it, and a storage with what it held.
+        self._storages: dict[int, tuple[Any, Any]] = {}
+
+    def of(self, real: Tensor) -> Tensor:
+        """A tensor of the layout and elements of a real one, without history."""
+        block = block_of(real)
+        known = self._storages.get(id(block))
+        if known is None or known[0]() is not block:
+            known = self._storages[id(block)] = ref(block), real.untyped_storage().clone()
+        made: Tensor = ops.empty((0,), dtype=real.dtype, device=real.device)
+        made.set_(known[1], real.storage_offset(), tuple(real.shape), real.stride())
+        made._keys |= real._keys & (CONJUGATE | NEGATIVE)
+        return made
+
+
 class FakeTensorConverter:
     """Real tensors to the fake tensors of a mode, one for each, which alias as the real ones do.
+
+    Parameters
+    ----------
+    copy_data
+        Fake tensors have a `real_tensor`, a copy of the one that they are made of.
 
     Attributes
     ----------
@@ -91,8 +116,7 @@ class FakeTensorConverter:
     """
 
     def __init__(self, *, copy_data: bool = False, export: bool = False) -> None:
-        if copy_data:
-            raise NotImplementedError("FakeTensorConverter(copy_data): real tensors are not carried along")
+        self.copies = RealCopies() if copy_data else None
         self.export = export
         self.meta_converter = MetaConverter()
         self.tensor_memo: WeakValueDictionary[int, Any] = WeakValueDictionary()
@@ -142,6 +166,8 @@ class FakeTensorConverter:
         if is_hollow(t) and not isinstance(t, FakeTensor) or has_handler(type(t)) and not isinstance(t, FakeTensor):
             raise UnsupportedFakeTensorException(f"no fake tensor can stand for a {type(t).__name__} of this kind")
         made = self._view(mode, t, layouts) if t._base is not None else self._base(mode, t, layouts)
+        if self.copies is not None and not isinstance(t, FakeTensor) and not t.is_meta:
+            made.real_tensor = self.copies.of(t)
         if getattr(t, "_is_param", False) or _is_parameter(t):
             made._is_param = True
         if t.is_leaf and t.grad is not None:
