@@ -13,7 +13,6 @@ REFUSED = [
     ({"mode": "max-autotune"}, RuntimeError, "Unrecognized mode=max-autotune"),
     ({"options": {"tiles": 4}}, RuntimeError, "Unexpected optimization option tiles"),
     ({"options": {"rng": "philox"}}, RuntimeError, "Unexpected value of option rng: 'philox'"),
-    ({"dynamic": True}, NotImplementedError, "XLA compiles for one set of sizes"),
 ]
 
 

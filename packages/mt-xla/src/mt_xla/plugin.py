@@ -30,7 +30,9 @@ class XlaCompiler:
             Raise `torch._dynamo.exc.Unsupported` where the program is not one graph or has an operator that is not
             lowered; without, it runs as it is then.
         dynamic
-            Not True: XLA compiles for one set of sizes. Programs are compiled again for others.
+            Whether sizes of arguments are taken to vary: all of them, only those that `torch._dynamo.mark_dynamic` has
+            marked (False), or also those that have differed between calls (None). The program is captured once for all
+            of them then. XLA compiles for each set of sizes that occurs.
         mode
             None or ``"default"``.
         options
@@ -42,8 +44,6 @@ class XlaCompiler:
         ------
         RuntimeError
             For a mode or an option that is not known.
-        NotImplementedError
-            For ``dynamic=True``.
         ImportError
             Where jax cannot be imported.
         """
@@ -54,18 +54,13 @@ class XlaCompiler:
                 raise RuntimeError(f"Unexpected optimization option {name}, known options are {list(_OPTIONS)}")
             if value not in _STREAMS:
                 raise RuntimeError(f"Unexpected value of option {name}: {value!r}, should be one of: {_STREAMS}")
-        if dynamic:
-            raise NotImplementedError(
-                "torch.compile(backend='xla', dynamic=True): XLA compiles for one set of sizes; leave `dynamic` out, "
-                "and programs are compiled again for others."
-            )
         try:
             import jax  # noqa: F401 - late: a second of import, for those who compile
         except ImportError as error:
             raise ImportError(f"torch.compile(backend='xla') needs jax ({error}): pip install jax") from error
         from .program import CompiledProgram
 
-        return CompiledProgram(function, fullgraph, recompile_limit)
+        return CompiledProgram(function, fullgraph, recompile_limit, dynamic)
 
 
 compiler = XlaCompiler()

@@ -12,8 +12,10 @@ from mindtorch._dynamo.utils import counters
 from mindtorch._functorch.aot_autograd import aot_module_simplified, make_boxed_func
 from mindtorch._functorch.partitioners import default_partition
 
+from .cache import keep_programs
 from .calls import NotLowered
 from .executable import check_graph, compile_graph
+from .sizes import BySizes, has_sizes
 
 __all__ = ["CompiledProgram", "compiled_module"]
 
@@ -22,13 +24,20 @@ class CompiledProgram(CapturedProgram):
     """A program that runs by what XLA made of it; where that cannot be, as it is."""
 
     def __init__(
-        self, program: Callable[..., Any], fullgraph: bool = False, recompile_limit: int | None = None
-    ) -> None:
-        super().__init__(program, compiled_module, fullgraph, recompile_limit, dynamic=False)
+        self, program: Callable[..., Any], fullgraph: bool = False, recompile_limit: int | None = None,
+        dynamic: bool | None = None,
+    ) -> None:  # fmt: skip
+        keep_programs()
+        super().__init__(program, compiled_module, fullgraph, recompile_limit, dynamic)
 
     def _compiled(self, captured: Any, inputs: list[Any]) -> Callable[..., Any] | None:
+        if has_sizes(inputs):
+            return BySizes(captured.graph_module, inputs, self._of_tensors, self._name(), self.fullgraph)
+        return self._of_tensors(captured.graph_module, inputs)
+
+    def _of_tensors(self, graph: Any, inputs: list[Any]) -> Callable[..., Any] | None:
         try:
-            return compiled_module(captured.graph_module, inputs)
+            return compiled_module(graph, inputs)
         except (NotLowered, NotImplementedError) as error:
             counters["graph_break"][str(error)] += 1
             if self.fullgraph:

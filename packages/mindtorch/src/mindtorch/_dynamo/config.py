@@ -1,7 +1,8 @@
 """``torch._dynamo.config``: settings of the compiler.
 
-`recompile_limit`, `error_on_recompile`, `suppress_errors` and `disable` do what they say; the others are hints about
-graphs of a kind that is not made, and change nothing.
+`recompile_limit`, `error_on_recompile`, `suppress_errors` and `disable` do what they say, and
+`accumulated_recompile_limit` is how many sets of sizes a graph is compiled for by a compiler that needs numbers; the
+others are hints about graphs of a kind that is not made, and change nothing.
 """
 
 cache_size_limit = 8
