@@ -64,6 +64,50 @@ def test_modules_keep_tensors_and_modes() -> None:
     assert int(loaded.state_dict()["1.num_batches_tracked"]) == 1
 
 
+class _Caller(torch.nn.Module):
+    def __init__(self, called: torch.nn.Module) -> None:
+        super().__init__()
+        self.called = called
+
+
+class _Single(_Caller):
+    def forward(self, x: torch.Tensor, state: torch.Tensor | None = None):
+        return self.called(x, state)
+
+
+class _Double(_Caller):
+    def forward(self, x: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor] | None = None):
+        return self.called(x, state)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM", "RNNCell", "GRUCell", "LSTMCell"])
+def test_recurrent_modules_check_their_arguments_in_archives_as_in_python(kind: str) -> None:
+    module = (_Double if kind.startswith("LSTM") else _Single)(getattr(torch.nn, kind)(4, 3))
+    torch.jit.save(torch.jit.script(module), file := io.BytesIO())
+    loaded = torch.jit.load(io.BytesIO(file.getvalue()))
+    leading = () if kind.endswith("Cell") else (5,)
+    states = [torch.ones(*leading[1:], *shape) for shape in ((2, 3), (3,), (2, 1), (1, 2, 2, 3))]
+    if leading:
+        states = [state[None] for state in states]
+    inputs = [torch.ones(*leading, *shape) for shape in ((2, 4), (4,), (2, 3), (1, 1, 2, 4))]
+    outcomes = set()
+    for x in inputs:
+        for state in (None, *states):
+            given = state if state is None or not kind.startswith("LSTM") else (state, state)
+            said = []
+            for called in (module, loaded):
+                try:
+                    said.append(told(called(x, given)))
+                except (RuntimeError, ValueError, torch.jit.Error) as error:
+                    last = str(error).strip().splitlines()[-1]
+                    said.append(
+                        last.removeprefix("builtins.").removeprefix("RuntimeError: ").removeprefix("ValueError: ")
+                    )
+            assert said[0] == said[1]
+            outcomes.add(type(said[0]).__name__)
+    assert outcomes == {"list", "str"}
+
+
 # What cannot be written
 
 
@@ -164,7 +208,7 @@ def test_modules_that_cannot_be_written_are_named() -> None:
     for module, words in (
         (_Property(), "a property: 'self.twice'"),
         (hooked, "a module with hooks"),
-        (torch.nn.LSTM(2, 2), "the module LSTM"),
+        (torch.nn.MultiheadAttention(2, 2), "the module MultiheadAttention"),
         (torch.nn.Conv1d(1, 1, 1, padding_mode="circular"), "padding_mode='circular'"),
     ):
         with warnings.catch_warnings():

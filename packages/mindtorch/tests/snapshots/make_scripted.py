@@ -17,6 +17,8 @@ import mindtorch
 
 
 def _as_theirs(value: object) -> object:
+    if isinstance(value, tuple):
+        return tuple(map(_as_theirs, value))
     return torch.tensor(value.tolist(), dtype=getattr(torch, value.dtype.name)) if hasattr(value, "dtype") else value
 
 

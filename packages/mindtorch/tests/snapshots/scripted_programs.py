@@ -137,7 +137,7 @@ def functions(torch: Any) -> dict[str, Any]:
 
 def modules(torch: Any) -> dict[str, Any]:
     """Modules, and what they are called with."""
-    nn, F = torch.nn, torch.nn.functional
+    nn, F, rnn = torch.nn, torch.nn.functional, torch.nn.utils.rnn
     Tensor = torch.Tensor
 
     class Block(nn.Module):
@@ -194,8 +194,44 @@ def modules(torch: Any) -> dict[str, Any]:
                 y = y * weight
             return y
 
+    class Recurrent(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a = nn.LSTM(4, 3, 2, batch_first=True, bidirectional=True)
+            self.b = nn.GRU(6, 2, bias=False)
+            self.c, self.d = nn.RNN(2, 3, nonlinearity="relu"), nn.LSTM(3, 4, proj_size=2)
+            self.e, self.f, self.g = nn.LSTMCell(2, 3), nn.GRUCell(3, 3, bias=False), nn.RNNCell(3, 2)
+
+        def forward(self, x: Tensor, state: tuple[Tensor, Tensor] | None = None, h0: Tensor | None = None):
+            y, (h, c) = self.a(x, state)
+            y, g = self.b(y, hx=h0)
+            y, r = self.c(y)
+            y, s = self.d(y)
+            h1, c1 = self.e(y[0])
+            h1, c1 = self.e(y[0], (h1, c1))
+            h2 = self.f(h1, self.f(h1))
+            return y, h, c, g, r, s, self.g(h2), self.g(h2[0])
+
+    class Packed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.LSTM(4, 3, batch_first=True, bidirectional=True), nn.GRU(6, 2)
+
+        def forward(self, x: Tensor, lengths: Tensor, is_sorted: bool = False):
+            packed = rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=is_sorted)
+            packed, state = self.a(packed)
+            found = self.b(packed)
+            again, _ = self.b(found[0].data.relu() if x.dim() > 3 else rnn.pad_packed_sequence(packed)[0])
+            packed = self.b(packed, found[1])[0]
+            y, n = rnn.pad_packed_sequence(packed, batch_first=True, padding_value=-1.0, total_length=5)
+            return y, n, state, found[1], again, packed.batch_sizes
+
     ids, image = torch.arange(6).reshape(2, 3), torch.linspace(-1, 1, 128).reshape(2, 1, 8, 8)
+    x, one = torch.linspace(-2, 2, 48).reshape(3, 4, 4), torch.ones(4, 3, 3)
+    steps = [(x, torch.tensor([3, 1, 2])), (x, torch.tensor([4, 4, 1]), True)]
     return {
+        "recurrent": (Recurrent, [(x,), (x, (one, one * 2)), (x, None, torch.ones(1, 4, 2))]),
+        "packed": (Packed, steps),
         "net": (Net, [(ids,), (ids, False), (ids, True, torch.ones(2, 4) * 3)]),
         "images": (Images, [(image,)]),
     }

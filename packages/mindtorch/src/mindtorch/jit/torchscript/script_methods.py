@@ -15,11 +15,24 @@ import mt_nn
 import mt_nn.functional as functional
 from mt_core import Tensor, dtypes
 from mt_core.api import _functions
+from mt_nn.utils import rnn
 
 from . import operators
 from .formats import number_of_name
 from .script_modules import FUNCTIONS
-from .script_text import call_named, child, copied, names_of, parsed, type_of_value, type_text, with_sizes
+from .script_packed import PackedVariables
+from .script_recurrent import PACKED, PACKING
+from .script_text import (
+    call_named,
+    child,
+    copied,
+    is_packed_type,
+    names_of,
+    parsed,
+    type_of_value,
+    type_text,
+    with_sizes,
+)
 from .translating import Unwritable
 
 __all__ = ["Method"]
@@ -60,9 +73,11 @@ class Archive(Protocol):
     def module(self, module: Any) -> str: ...
     def attribute(self, cls: str, name: str, value: Any) -> None: ...
     def function(self, function: Any) -> str: ...
+    def packed_class(self) -> str: ...
+    def takes_packed(self, module: Any) -> None: ...
 
 
-class Method(ast.NodeTransformer):
+class Method(PackedVariables, ast.NodeTransformer):
     """Writes one function.
 
     Parameters
@@ -77,6 +92,7 @@ class Method(ast.NodeTransformer):
         self.methods: list[str] = []
         #: Variables that stand for parts of the module in a round of an unrolled loop.
         self._parts: dict[str, Any] = {}
+        self._packed = {}
         try:
             lines, self._first = inspect.getsourcelines(self.function)
             tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
@@ -115,6 +131,8 @@ class Method(ast.NodeTransformer):
         parts = ["self" if self.cls and self.cls.isidentifier() else f"self: {self.cls}"] if self.cls else []
         for arg, default in zip(plain, defaults[len(args.args) - len(plain) :], strict=True):
             kind = self._type(hints.get(arg.arg, Tensor), arg)
+            if is_packed_type(hints.get(arg.arg)):
+                self._packed[arg.arg] = "packed"
             text = f"{arg.arg}: {kind}"
             if default is not None:
                 if isinstance(default, ast.Constant) and default.value is None and not kind.startswith("Optional"):
@@ -139,6 +157,8 @@ class Method(ast.NodeTransformer):
         found = type_text(hint)
         if found is None:
             raise self.refused(node, f"the type {hint}")
+        if PACKED[0] in found:
+            self.writer.packed_class()
         return found
 
     # Statements
@@ -169,10 +189,15 @@ class Method(ast.NodeTransformer):
             if not isinstance(node.target, ast.Name) or node.value is None:
                 raise self.refused(node, "an annotation without a value")
             kind = self._type(self._evaluated(node.annotation), node)
-            return [f"{node.target.id} = annotate({kind}, {self._text(node.value)})"]
+            text = self._text(node.value)
+            self._packed.update({node.target.id: "packed"} if kind == PACKED[0] else {})
+            return [f"{node.target.id} = annotate({kind}, {text})"]
         if isinstance(node, ast.Assign) and len(node.targets) != 1:
             raise self.refused(node, "several targets")
-        return ast.unparse(ast.fix_missing_locations(self.generic_visit(node))).split("\n")
+        held = self._held(node.targets[0], node.value) if isinstance(node, ast.Assign) else {}
+        lines = ast.unparse(ast.fix_missing_locations(self.generic_visit(node))).split("\n")
+        self._packed = {name: what for name, what in {**self._packed, **held}.items() if what}
+        return lines
 
     def _refuse_else(self, node: ast.For | ast.While) -> None:
         if node.orelse:
@@ -342,7 +367,11 @@ class Method(ast.NodeTransformer):
         part = self._object(node.func)
         if part is not None:
             self.writer.module(part[0])
-            return self._called(parsed(f"{part[1]}.forward"), node)
+            method = "forward"
+            if self._takes_packed(part[0], node):
+                self.writer.takes_packed(part[0])
+                method = "forward__1"
+            return self._called(parsed(f"{part[1]}.{method}"), node)
         if isinstance(node.func, ast.Attribute):
             owner = self._object(node.func.value)
             if owner is not None:
@@ -398,7 +427,8 @@ class Method(ast.NodeTransformer):
             raise self.refused(node, "a function of Python that TorchScript has not")
         if value is getattr(math, name, None) and name in _MATH:
             return self._called(parsed(f"torch.{'abs' if name == 'fabs' else name}"), node)
-        if name in FUNCTIONS and value is getattr(functional, name, None):
+        owner = functional if name in FUNCTIONS else rnn if name in PACKING else None
+        if owner is not None and value is getattr(owner, name, None):
             return self._called(parsed(self.writer.function(name)), node)
         if name and (value is getattr(_functions, name, None) or value is getattr(mt_core, name, None)):
             if not operators.is_known(name):

@@ -7,6 +7,7 @@ from typing import Any
 
 import mt_nn as nn
 
+from .script_recurrent import RECURRENT
 from .translating import Unwritable
 
 __all__ = ["FUNCTIONS", "forward_of"]
@@ -112,6 +113,9 @@ def forward_of(cls: type, module: Any) -> list[str] | None:
         return None
     if issubclass(cls, (nn.ModuleList, nn.ModuleDict, nn.ParameterList)):
         return []
+    whole = next((RECURRENT[c] for c in cls.__mro__ if c in RECURRENT), None)
+    if whole is not None:
+        return whole(module)
     make = next((_MODULES[c] for c in cls.__mro__ if c in _MODULES and issubclass(c, owner)), None)
     if make is None:
         raise Unwritable(f"torch.jit.save of the module {cls.__name__} is not supported by mindtorch.")

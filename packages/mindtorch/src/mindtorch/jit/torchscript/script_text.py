@@ -9,9 +9,12 @@ from typing import Any
 
 import mt_core
 from mt_core import Tensor, dtypes
+from mt_nn.utils.rnn import PackedSequence
+
+from .script_recurrent import PACKED
 
 __all__ = [
-    "call_named", "child", "copied", "names_of", "parsed", "type_of_value", "type_text", "with_sizes",
+    "call_named", "child", "copied", "is_packed_type", "names_of", "parsed", "type_of_value", "type_text", "with_sizes",
 ]  # fmt: skip
 
 
@@ -61,6 +64,8 @@ def type_text(hint: Any) -> str | None:
     """An annotation as TorchScript writes it; None where it has no such type."""
     if isinstance(hint, type) and issubclass(hint, Tensor):
         return "Tensor"
+    if is_packed_type(hint):
+        return PACKED[0]
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is None:
         return _NAMES.get(hint) if hint is None or isinstance(hint, type) else None
@@ -72,6 +77,11 @@ def type_text(hint: Any) -> str | None:
         return f"Optional[{rest[0]}]" if len(rest) == 1 else None
     name = {list: "List", dict: "Dict", tuple: "Tuple"}.get(origin)
     return None if name is None or Ellipsis in args else f"{name}[{', '.join(map(str, parts))}]"
+
+
+def is_packed_type(hint: Any) -> bool:
+    """Whether a type is that of packed sequences."""
+    return isinstance(hint, type) and issubclass(hint, PackedSequence)
 
 
 def type_of_value(value: Any) -> str | None:

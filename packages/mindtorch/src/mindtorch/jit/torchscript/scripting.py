@@ -16,6 +16,7 @@ import mt_nn
 from .modules import LoadedModule
 from .script_methods import Method
 from .script_modules import FUNCTIONS, forward_of
+from .script_recurrent import PACKED, PACKING, on_packed
 from .script_text import type_of_value
 from .tracing import Writer, loaded_from
 from .translating import Unwritable
@@ -93,8 +94,20 @@ class _ScriptWriter(Writer):
             first = next((i for i, text in enumerate(self.lines(cls)) if text.startswith("def ")), len(self.lines(cls)))
             self.lines(cls).insert(first, line)
 
+    def packed_class(self) -> str:
+        """The full name of the class of packed sequences, which is written once it is asked for."""
+        self._texts.setdefault(*PACKED)
+        return PACKED[0]
+
+    def takes_packed(self, module: Any) -> None:
+        """Write the method of a recurrent module that takes a packed sequence, unless it is."""
+        lines = self.lines(self.module(module))
+        self.packed_class()
+        if not any(line.startswith("def forward__1(") for line in lines):
+            lines.extend(on_packed(module))
+
     def function(self, function: Any) -> str:
-        """The full name of a function of a program, or of ``torch.nn.functional``, in the archive."""
+        """The full name in the archive of a function of a program, or, by name, of ``torch.nn``."""
         key = function if isinstance(function, str) else id(function)
         if key in self._functions:
             found = self._functions[key]
@@ -102,8 +115,13 @@ class _ScriptWriter(Writer):
                 raise Unwritable(f"torch.jit.save of the function {found}, which calls itself, is not supported.")
             return found
         if isinstance(function, str):
-            name = self._functions[key] = f"__torch__.torch.nn.functional.{function}"
-            self._texts[name] = textwrap.dedent(FUNCTIONS[function]).strip().split("\n")
+            if function in PACKING:
+                self.packed_class()
+                name, text = PACKING[function]
+            else:
+                name, text = f"__torch__.torch.nn.functional.{function}", FUNCTIONS[function]
+            self._functions[key] = name
+            self._texts[name] = textwrap.dedent(text).strip().split("\n")
             return name
         plain = f"__torch__.{function.__name__}" if function.__name__.isidentifier() else "__torch__.function"
         name, number = plain, 0
