@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
 import pytest
-from tools.clients_tests.running import Outcome, _read, describe, expectations, stored, unexpected
+from tools.clients_tests.running import Outcome, _read, describe, expectations, run, stored, unexpected
 from tools.clients_tests.sources import SourceError, fetch, tree_name
 
 
@@ -51,6 +52,39 @@ def test_a_source_with_another_content_is_refused(tree: Path, tmp_path: Path) ->
         tar.add(tree.parent, "packed")
     with pytest.raises(SourceError, match="conftest.py is"):
         fetch("source", source, tmp_path / "others", archive)
+
+
+DRAWING = """
+import random
+import numpy
+import torch
+
+def test_first():
+    assert draw() == TOLD
+
+def test_second():
+    assert draw() == TOLD
+
+def draw():
+    return random.random(), numpy.random.rand(), torch.rand(1).item()
+
+random.seed(0), numpy.random.seed(0), torch.manual_seed(0)
+TOLD = draw()
+"""
+
+
+def test_a_seeded_suite_draws_the_same_in_each_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "drawing").mkdir()
+    (tmp_path / "drawing" / "__init__.py").write_text("")
+    (tmp_path / "drawing" / "test_drawing.py").write_text(DRAWING)
+    monkeypatch.syspath_prepend(tmp_path)
+    suite = {"package": "drawing", "tests": ["."], "seeded": True}
+    outcome = run(suite, [sys.executable, "-m", "mindtorch", "run"], tmp_path, {})
+    assert not outcome.trouble
+    assert {test.rpartition("::")[2]: what for test, (what, _) in outcome.tests.items()} == {
+        "test_first": "passed",
+        "test_second": "passed",
+    }
 
 
 REPORT = """<testsuites><testsuite>

@@ -80,12 +80,28 @@ def run(suite: dict[str, Any], python: list[str], sources: Path, archives: dict[
         where = Path(found.origin).parent
         # Addons of pytest that the libraries ask for in their own settings are no part of what is tested.
         tests = [str(where / name) for name in suite["tests"]]
+    addons = []
+    if suite.get("seeded"):
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE / "addon"), environment.get("PYTHONPATH")]))
+        addons = ["-p", "seed_each_test"]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         settings = [] if "source" in suite else ["-c", os.devnull, "--rootdir", str(where)]
         before = os.times()
         done = subprocess.run(
-            [*python, "-m", "pytest", *settings, "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *more, *tests],
+            [
+                *python,
+                "-m",
+                "pytest",
+                *settings,
+                *addons,
+                "-q",
+                "-p",
+                "no:cacheprovider",
+                f"--junitxml={report}",
+                *more,
+                *tests,
+            ],
             cwd=where if "source" in suite else folder,
             env=environment,
             capture_output=True,

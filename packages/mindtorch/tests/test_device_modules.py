@@ -705,6 +705,31 @@ def test_without_devices_everything_is_as_in_pytorch(module):
     assert different == set(DIFFERENT[module])
 
 
+def test_pinning_is_an_operator_that_modes_see() -> None:
+    seen = []
+
+    class Seeing(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    pin = torch.ops.aten._pin_memory.default
+    x = torch.arange(3.0)
+    with Seeing():
+        pinned = x.pin_memory()
+        assert pinned.pin_memory() is pinned
+    assert seen.count(pin) == 1
+    again = pin(pinned)
+    assert again.is_pinned() and again.data_ptr() != pinned.data_ptr()
+    assert pin(x, torch.device(KIND)).is_pinned()
+    with pytest.raises(RuntimeError, match="CPU device type not an accelerator"):
+        pin(x, torch.device("cpu"))
+    with pytest.raises(RuntimeError, match="cannot pin 'MetaFloatType' only dense CPU tensors can be pinned"):
+        pin(torch.ones(2, device="meta"))
+    x.requires_grad_()
+    assert x.pin_memory().grad_fn.name() == "PinMemoryBackward0"
+
+
 def test_every_part_of_the_protocol_is_reached_by_some_function():
     """No method of a runtime is there for nothing: all are called in this file, or by tensors."""
     called = set()

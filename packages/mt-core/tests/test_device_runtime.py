@@ -483,7 +483,9 @@ def test_factories_pin_what_they_make(make):
 def test_gradients_pass_a_pinned_copy():
     pytest.importorskip("mt_autograd")
     x = torch.ones(3, requires_grad=True)
-    (x.pin_memory() * 2).sum().backward()
+    pinned = x.pin_memory()
+    assert pinned.grad_fn.name() == "PinMemoryBackward0"
+    (pinned * 2).sum().backward()
     assert x.grad.tolist() == [2, 2, 2]
 
 

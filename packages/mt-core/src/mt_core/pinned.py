@@ -23,6 +23,7 @@ __all__ = [
     "is_pinned",
     "pinned",
     "pinned_array",
+    "pinned_copy",
     "pinned_factory_result",
     "warn_of_device",
 ]
@@ -73,7 +74,7 @@ def pinned_array(shape: tuple[int, ...], d: np.dtype, strides: tuple[int, ...] |
     return np.ndarray(shape, d, memory, 0, strides)
 
 
-def pinned(tensor: Tensor, what: str = "Tensor.pin_memory") -> Tensor:
+def pinned(tensor: Tensor) -> Tensor:
     """A copy of a CPU tensor in page-locked memory, of the same strides; the tensor itself where it is there already.
 
     Raises
@@ -83,16 +84,20 @@ def pinned(tensor: Tensor, what: str = "Tensor.pin_memory") -> Tensor:
     NotImplementedError
         When the accelerator's runtime has no pinned memory.
     """
+    return tensor if is_pinned(tensor) else pinned_copy(tensor)
+
+
+def pinned_copy(tensor: Tensor) -> Tensor:
+    """A copy of a CPU tensor in page-locked memory, of the same strides; raises as `pinned`."""
     if not tensor._keys & CPU:
         kind = "Meta" if tensor._keys & META else tensor.device.type.upper()
         raise RuntimeError(
             f"cannot pin '{kind}{scalar_type_name(tensor._dtype)}Type' only dense CPU tensors can be pinned"
         )
-    if is_pinned(tensor):
-        return tensor
     strides = tensor.stride()
     step = tensor._dtype.itemsize
-    array = pinned_array(tuple(tensor.shape), tensor._dtype.numpy_dtype, tuple(s * step for s in strides), what)
+    in_bytes = tuple(s * step for s in strides)
+    array = pinned_array(tuple(tensor.shape), tensor._dtype.numpy_dtype, in_bytes, "Tensor.pin_memory")
     made = new_tensor(array, tensor._dtype, CPU if is_contiguous(array.shape, strides) else CPU | STRIDED)
     return made.copy_(tensor)
 
@@ -111,7 +116,7 @@ def pinned_factory_result(result: Tensor) -> Tensor:
         raise RuntimeError(f"Only dense CPU tensors can be pinned, and this one is on {result.device}")
     if accelerator_type() is None:
         raise RuntimeError(_NO_ALLOCATOR)
-    return pinned(result, "pin_memory=True")
+    return pinned(result)
 
 
 def warn_of_device(method: str, device: Any) -> None:

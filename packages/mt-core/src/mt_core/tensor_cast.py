@@ -24,7 +24,7 @@ from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, HOLLOW, INFERENCE, OF_TR
 from .layout import channels_last_strides, suggested_format
 from .meta_array import contiguous_strides
 from .overriding import handed_over, must_ask
-from .pinned import is_pinned, pinned, warn_of_device
+from .pinned import is_pinned, warn_of_device
 from .plugins.runtime_access import current_index, require, runtime_of
 from .schema import MISSING
 from .state import mode_triple, tls
@@ -35,6 +35,7 @@ from .tensor_types import TENSORS
 __all__ = ["CastMembers"]
 
 _to_copy = overload("_to_copy", "creation").cache
+_pin_memory = overload("_pin_memory", "creation")
 
 
 class CastMembers:
@@ -146,7 +147,7 @@ class CastMembers:
             When the accelerator's runtime has no pinned memory.
         """
         warn_of_device("pin_memory", device)
-        return pinned(self)
+        return self if is_pinned(self) else _pin_memory.call(self, None)
 
     def record_stream(self: Any, stream: Any) -> None:
         """Tell the allocator that a stream uses the memory, which was allocated on another one.

@@ -25,6 +25,7 @@ def _converted(grad: Any, device: Any, dtype: Any) -> Any:
 
 
 derivative("clone", self=lambda grad: grad)
+derivative("_pin_memory", self=lambda grad: grad)
 derivative("_to_copy", self=lambda grad, self_device, self_spec: _converted(grad, self_device, self_spec.dtype))
 takes_inference("clone", "_to_copy")
 derivative(
@@ -55,5 +56,5 @@ non_differentiable(
     "new_empty_strided",
 )
 
-forward_rule("linear", "_to_copy", "clone")
+forward_rule("linear", "_to_copy", "clone", "_pin_memory")
 forward_rule({"self": lambda t: None, "src": lambda t: t}, "copy_", "copy")

@@ -182,6 +182,7 @@ __all__ = [
     '_pack_padded_sequence',
     '_pad_circular',
     '_pad_packed_sequence',
+    '_pin_memory',
     '_plain_attention',
     '_prelu_kernel',
     '_prelu_kernel_backward',
@@ -1325,6 +1326,8 @@ _aten_pad_circular_packet = packet('_pad_circular', 'view', ('_pad_circular',))
 _aten_pad_circular_kernels = overload('_pad_circular', 'view').cache
 _aten_pad_packed_sequence_packet = packet('_pad_packed_sequence', 'recurrent', ('_pad_packed_sequence',))
 _aten_pad_packed_sequence_kernels = overload('_pad_packed_sequence', 'recurrent').cache
+_aten_pin_memory_packet = packet('_pin_memory', 'creation', ('_pin_memory',))
+_aten_pin_memory_kernels = overload('_pin_memory', 'creation').cache
 _aten_plain_attention_packet = packet('_plain_attention', 'attention', ('_plain_attention',))
 _aten_plain_attention_kernels = overload('_plain_attention', 'attention').cache
 _aten_prelu_kernel_packet = packet('_prelu_kernel', 'activation', ('_prelu_kernel',))
@@ -8013,6 +8016,26 @@ def _pad_packed_sequence(_data=MISSING, _batch_sizes=MISSING, _batch_first=MISSI
         _pad_packed_sequence, _aten_pad_packed_sequence_packet, (_data, _batch_sizes, _batch_first, _padding_value, _total_length),
         (more, batch_sizes, batch_first, padding_value, total_length),
         ('batch_sizes', 'batch_first', 'padding_value', 'total_length'), args, kwargs,
+    )
+
+def _pin_memory(_input=MISSING, _device=MISSING, /, more=MISSING, device=MISSING, *args, **kwargs):
+    """_pin_memory(input, device=None) -> Tensor
+
+    A copy in page-locked memory of the host, of the same strides."""
+    if _device is not MISSING:
+        if device is not MISSING: kwargs['device'] = device
+        device = _device
+    if more is MISSING and not kwargs:
+        try:
+            where_ = None if device is MISSING else as_device(device)
+            if _input.__class__ in TENSORS and where_ is not False:
+                return _aten_pin_memory_kernels[_input._keys | tls.mode](_input, where_)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _pin_memory, _aten_pin_memory_packet, (_input, _device),
+        (more, device),
+        ('device',), args, kwargs,
     )
 
 def _plain_attention(_query=MISSING, _key=MISSING, _value=MISSING, _is_causal=MISSING, _scale=MISSING, /, more=MISSING, key=MISSING, value=MISSING, is_causal=MISSING, scale=MISSING, *args, **kwargs):
@@ -36643,6 +36666,7 @@ NAMESPACES = {
         ('_neg_view_copy', '_neg_view_copy'),
         ('_pack_padded_sequence', '_pack_padded_sequence'),
         ('_pad_packed_sequence', '_pad_packed_sequence'),
+        ('_pin_memory', '_pin_memory'),
         ('_plain_attention', '_plain_attention'),
         ('_prelu_kernel', '_prelu_kernel'),
         ('_reshape_alias_copy', '_reshape_alias_copy'),

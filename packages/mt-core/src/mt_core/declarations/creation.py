@@ -84,4 +84,6 @@ family.plain(
     variants="function",
     doc="A copy in another dtype, device or layout.",
 )
+family.plain("_pin_memory(Tensor self, Device? device=None) -> Tensor", variants="function",
+             doc="A copy in page-locked memory of the host, of the same strides.")  # fmt: skip
 family.plain("_local_scalar_dense(Tensor self) -> Scalar", variants="")

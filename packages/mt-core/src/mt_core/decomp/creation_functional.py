@@ -1,4 +1,4 @@
-"""Operators that compute what others write, by writing to a copy."""
+"""Operators that compute what others write, by writing to a copy; and a copy in page-locked memory."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from ..api import _functions as ops
 from ..dispatch.memory import is_dense
 from ..dispatch.registry import register_composite as composite
 from ..formats import preserve_format
+from ..pinned import pinned_copy
+from ..plugins.runtime_access import accelerator_type
 
 
 @composite("copy", explicit=True)
@@ -31,3 +33,12 @@ def zero(self: Any) -> Any:
 @composite("resize", explicit=True)
 def resize(self: Any, size: Any, memory_format: Any) -> Any:
     return self.clone().resize_(size, memory_format=memory_format)
+
+
+@composite("_pin_memory", explicit=True)
+def _pin_memory(self: Any, device: Any) -> Any:
+    """Any shape, on the CPU -> the same."""
+    kind = accelerator_type()
+    if device is not None and kind not in (None, device.type):
+        raise RuntimeError(f"{device.type.upper()} device type not an accelerator.")
+    return pinned_copy(self)
