@@ -464,5 +464,9 @@ def declared_operators() -> list[Overload]:
 
 
 def examined_operators() -> list[Overload]:
-    """Those of `declared_operators` that ordinary tensors are handed to: samples are neither sparse nor quantized."""
-    return [overload for overload in declared_operators() if overload.family not in ("sparse", "quantized")]
+    """Those of `declared_operators` that ordinary tensors are handed to: samples are neither sparse nor quantized.
+
+    Pinning is not among them, which needs an accelerator.
+    """
+    apart = ("sparse", "quantized")
+    return [o for o in declared_operators() if o.family not in apart and o.name != "_pin_memory"]
