@@ -16,7 +16,7 @@ stand_in()
 compiled()
 
 import mindtorch as torch  # noqa: E402 - on the stand-in
-from mt_backend_gpu.custom_kernel import CudaKernel, boolean, f32, f64, i8, i32, i64, struct, tensor, tensor_ptr, u16  # noqa: E402
+from mt_backend_gpu.custom_kernel import CudaKernel, bf16, boolean, f16, f32, f64, i8, i32, i64, struct, tensor, tensor_ptr, u16  # noqa: E402
 
 AXPY = """
 extern "C" __global__ void axpy(const float* x, const float* y, float* out, float a, long long n) {
@@ -31,6 +31,11 @@ template <class T> __global__ void mixed(signed char a, bool b, unsigned short c
         out[0] = a; out[1] = b; out[2] = c; out[3] = t.total; out[4] = t.scale; out[5] = t.shift; out[6] = t.seed;
         out[7] = d; out[8] = e; out[9] = blockDim.x * 100 + blockDim.y; out[10] = gridDim.x * 100 + gridDim.y;
     }
+}
+"""
+HALVES = """
+extern "C" __global__ void halves(unsigned short a, unsigned short b, signed char c, unsigned short d, int* out) {
+    out[0] = a; out[1] = b; out[2] = c; out[3] = d;
 }
 """
 
@@ -82,6 +87,10 @@ def values() -> None:
         CudaKernel(MIXED, name, again)((3, 2), (8, 4), -5, True, 65535, bytes(given), -70000, 0.1, got)
         assert torch.equal(got.cpu(), wanted)
 
+    bits = torch.zeros(4, dtype=torch.int32, device="cuda")
+    CudaKernel(HALVES, "halves", (f16, bf16, i8, f16, tensor))(1, 1, 1.5, -2.0, -3, 65504, bits)
+    assert bits.tolist() == [0x3E00, 0xC000, -3, 0x7BFF], bits
+
 
 def operators() -> None:
     axpy = CudaKernel(AXPY, "axpy", (tensor, tensor, tensor, f32, i64))
@@ -110,7 +119,7 @@ def refusals() -> None:
     raises(TypeError, "argument 4: a bare int", CudaKernel(AXPY, "axpy"), 1, 32, x, x, x, f32(0.5), 8)
     raises(TypeError, "takes 5 arguments", axpy, 1, 32, x)
     raises(TypeError, "torch.float32 is declared, not torch.float64", axpy, 1, 32, x.double(), x, x, 1, 8)
-    raises(ValueError, "argument 1: a CUDA kernel cannot read a tensor on 'cpu'", axpy, 1, 32, x, x.cpu(), x, 1, 8)
+    raises(ValueError, "argument 1: kernels of device 'cuda' cannot read a tensor on 'cpu'", axpy, 1, 32, x, x.cpu(), x, 1, 8)
     raises(ValueError, "use .contiguous()", axpy, 1, 32, x[::2], x, x, 1, 4)
     raises(ValueError, "at most 1024 threads, not 2048", axpy, 1, (64, 32), x, x, x, 1, 8)
     raises(ValueError, "a block has at most 2 dimensions", axpy, 1, (8, 8, 2), x, x, x, 1, 8)
@@ -120,6 +129,7 @@ def refusals() -> None:
     raises(TypeError, "a stream is a torch.cuda.Stream", axpy, 1, 32, x, x, x, 1, 8, stream=5)
     raises(FileNotFoundError, "absent.cubin", CudaKernel, Path("absent.cubin"), "axpy")
     raises(OverflowError, "does not fit in f32", axpy, 1, 32, x, x, x, 1e39, 8)
+    raises(OverflowError, "65520.0 does not fit in f16 (half)", f16, 65520)
     assert tensor_ptr(x) == x.data_ptr()
 
 

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy
 
 from mt_core.meta_array import contiguous_strides
+from mt_core.strided_array import StridedArray
 
 from .allocator import Block
 
 __all__ = ["DeviceArray"]
 
 
-class DeviceArray:
-    """A strided window of a `Block`.
+class DeviceArray(StridedArray):
+    """A strided window of a `Block`."""
 
-    Attributes
-    ----------
-    shape, strides, offset
-        In elements, bytes, and bytes from the start of the block.
-    dtype
-        NumPy's; of a half type that NumPy lacks, that of ml_dtypes.
-    """
-
-    __slots__ = ("block", "shape", "strides", "offset", "dtype")
+    __slots__ = ("block",)
 
     def __init__(
         self, block: Block, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: numpy.dtype
@@ -34,22 +25,6 @@ class DeviceArray:
         self.strides = strides
         self.offset = offset
         self.dtype = dtype
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.dtype.itemsize
 
     @property
     def address(self) -> int:
@@ -67,6 +42,3 @@ class DeviceArray:
                     return False
                 step *= n
         return True
-
-    def __repr__(self) -> str:
-        return f"DeviceArray({self.dtype}, {self.shape}, strides={self.strides}, offset={self.offset})"

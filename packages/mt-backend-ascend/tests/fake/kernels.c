@@ -111,11 +111,15 @@ int fake_binary_many(uint32_t blocks, uint64_t stream, const void *arguments, si
         _Alignas(8) tiling g;
         _Alignas(4) int8_t h;
         void *i;
+        _Alignas(4) uint16_t half;
+        _Alignas(4) uint16_t bfloat16;
+        _Alignas(4) int8_t last;
     } *given = arguments;
     at = 0;
     NOTE(blocks); NOTE(stream);
     note("a", &given->a, 1); note("b", &given->b, 1); note("c", &given->c, 2); note("d", &given->d, 4);
     note("e", &given->e, 8); note("f", &given->f, 8); note("total", &given->g.total, 4); note("seed", &given->g.seed, 8);
-    note("h", &given->h, 1); note("i", &given->i, 8); NOTE(size);
+    note("h", &given->h, 1); note("i", &given->i, 8); note("half", &given->half, 2); note("bfloat16", &given->bfloat16, 2);
+    note("last", &given->last, 1); NOTE(size);
     return 0;
 }

@@ -369,6 +369,14 @@ def refused_arguments() -> None:
         TypeError, "is no type of arguments", KernelLauncher(KERNELS, "axpy", (f, f, f, float, u32)), 1, x, x, x, 1.0, 6
     )
     raises(TypeError, "struct() takes", struct, {"a": 1})
+    for half in (custom_kernel.f16, custom_kernel.bf16):
+        raises(TypeError, f"argument 3: aclrtlaunch_axpy takes no {half.c_name} by value", launch, 1, x, x, x, half(1), 6)
+        declared = KernelLauncher(KERNELS, "axpy", (f, f, f, half, u32))
+        raises(TypeError, "argument 3: aclrtlaunch_axpy takes no", declared, 1, x, x, x, 0.5, 6)
+        raises(TypeError, f"{half} ({half.c_name}) takes a number, not bool", half, True)
+    raises(OverflowError, "65520.0 does not fit in f16 (half)", custom_kernel.f16, 65520)
+    raises(OverflowError, "does not fit in bf16 (bfloat16_t)", custom_kernel.bf16, 3.4e38)
+    assert custom_kernel.f16(65519).value == 0x7BFF and custom_kernel.bf16(float("-inf")).value == 0xFF80
     fails("aclrtlaunch_axpy", 507000)
     raises(AclError, "aclrtlaunch_axpy returned 507000 (ACL_ERROR_RT_INTERNAL_ERROR)", launch, 1, x, x, x, 1, 6)
     assert custom_kernel.tensor_ptr(x) == x.data_ptr() and custom_kernel.tensor_ptr(x[:0]) in (0, x.data_ptr())
@@ -501,18 +509,20 @@ def binaries() -> None:
     place.write_text("many other")
     ctypes.CDLL(str(KERNELS), mode=ctypes.RTLD_GLOBAL)
     c = custom_kernel
-    launch = c.BinaryKernel(place, "many", (c.i8, c.boolean, c.u16, c.f32, c.f64, c.i64, Tiling, c.i8, c.tensor))
+    types = (c.i8, c.boolean, c.u16, c.f32, c.f64, c.i64, Tiling, c.i8, c.tensor, c.f16, c.bf16, c.i8)
+    launch = c.BinaryKernel(place, "many", types)
     assert launch.entry == os.environ.get("FAKE_CANN_LAUNCH", "aclrtLaunchKernelWithHostArgs")
     x = torch.ones(2, device="npu")
-    launch(3, -5, True, 65535, 1.5, -2.25, -7, Tiling(1, 2, 3.0, 4, 2**64 - 2), -1, x)
+    launch(3, -5, True, 65535, 1.5, -2.25, -7, Tiling(1, 2, 3.0, 4, 2**64 - 2), -1, x, 1.0009765625, c.bf16(-1e-3), -9)
     got = last_call()
     assert got.pop("blocks") == "00000003" and got.pop("stream") == f"{torch.npu.current_stream().npu_stream:016x}"
     size = int(got.pop("size"), 16)
     assert got == {
         "a": "fb", "b": "01", "c": "ffff", "d": "3fc00000", "e": "c002000000000000", "f": "fffffffffffffff9",
         "total": "00000001", "seed": "fffffffffffffffe", "h": "ff", "i": f"{x.data_ptr():016x}",
+        "half": "3c01", "bfloat16": "ba83", "last": "f7",
     }, got  # fmt: skip
-    assert size == 80
+    assert size == 89
     raises(AclError, "aclrtBinaryGetFunction(absent)", c.BinaryKernel, place, "absent")
     raises(FileNotFoundError, "nowhere.o", c.BinaryKernel, "/nowhere.o", "many")
 
@@ -560,6 +570,7 @@ def two_phases() -> None:
         ((x, y, 2), "argument 2: a bare int may be meant as an aclScalar"),
         ((x.cpu(),), "argument 0: operators of device 'npu' cannot read"),
         ((x, [1, 2.0]), "may be an aclIntArray, aclFloatArray"),
+        ((x, c.f16(1)), "operators take a half as an aclScalar"),
     ):
         raises((TypeError, ValueError), words, op, *bad)
     raises(TypeError, "an aclScalar has a dtype", declared, x, y, 2, *rest, out)

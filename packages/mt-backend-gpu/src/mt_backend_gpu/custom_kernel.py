@@ -14,12 +14,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mt_core.keys import CONJUGATE, NEGATIVE
 from mt_core.plugins import runtime_access
 from mt_core.plugins.discovery import PluginError
 from mt_core.plugins.kernel_arguments import (
     Passed,
+    address_of,
+    bf16,
     boolean,
+    common_index,
+    f16,
     f32,
     f64,
     i8,
@@ -27,6 +30,7 @@ from mt_core.plugins.kernel_arguments import (
     i32,
     i64,
     passed,
+    stream_handle,
     struct,
     tensor,
     u8,
@@ -38,8 +42,8 @@ from mt_core.state import settle
 from mt_core.tensor import Tensor
 
 __all__ = [
-    "CudaKernel", "boolean", "f32", "f64", "i8", "i16", "i32", "i64", "struct", "tensor", "tensor_ptr", "u8", "u16",
-    "u32", "u64",
+    "CudaKernel", "bf16", "boolean", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "struct", "tensor", "tensor_ptr",
+    "u8", "u16", "u32", "u64",
 ]  # fmt: skip
 
 DEVICE = "cuda"
@@ -54,27 +58,8 @@ _CODES = {
 
 
 def tensor_ptr(tensor: Any) -> int:
-    """The address of a tensor's first element, as kernels take it.
-
-    Raises
-    ------
-    TypeError
-        If it is no tensor.
-    ValueError
-        When it does not lie on a device ``cuda``, or not row by row: kernels see an address, no strides.
-    """
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"a tensor is needed, not {type(tensor).__name__}")
-    if tensor.device.type != DEVICE:
-        raise ValueError(f"a CUDA kernel cannot read a tensor on '{tensor.device}': use .to('{DEVICE}')")
-    if tensor._keys & (CONJUGATE | NEGATIVE):
-        raise ValueError("the tensor is a lazy conjugate or negative: use .resolve_conj().resolve_neg()")
-    if not tensor.is_contiguous():
-        raise ValueError(
-            f"kernels read memory row by row, and a tensor of shape {tuple(tensor.shape)} with strides "
-            f"{tensor.stride()} lies otherwise: use .contiguous()"
-        )
-    return int(tensor.data_ptr())
+    """The address of a tensor's first element, as kernels take it; see `address_of`."""
+    return address_of(tensor, DEVICE)
 
 
 class CudaKernel:
@@ -154,10 +139,9 @@ class CudaKernel:
         settle()  # what is queued before it would come after it
         tensors = [p.tensor for p in given if p.tensor is not None]
         values = [p.value if p.tensor is None else self._address(p.tensor, at) for at, p in enumerate(given)]
-        index = self._index(tensors)
+        index, handle = self._place(tensors, stream)
         runtime = runtime_access.require(DEVICE, "streams", f"kernel {self.name}")
         before = runtime.current_device()
-        handle = None if stream is None else self._handle(stream, index)
         current = runtime.current_stream(index)
         if before != index:
             runtime.set_device(index)
@@ -212,21 +196,12 @@ class CudaKernel:
         except ValueError as error:
             raise ValueError(f"{self.name}: argument {at}: {error}") from None
 
-    def _index(self, tensors: list[Tensor]) -> int:
-        found = {t.device.index or 0 for t in tensors}
-        if len(found) > 1:
-            raise ValueError(f"{self.name}: a kernel runs on one device, and its tensors lie on {sorted(found)}")
-        return found.pop() if found else runtime_access.current_index(DEVICE)
-
-    def _handle(self, stream: Any, index: int) -> Any:
-        handle = getattr(stream, "_handle", None)
-        if handle is None:
-            raise TypeError(f"{self.name}: a stream is a torch.cuda.Stream, not {type(stream).__name__}")
-        if handle.device_index != index:
-            raise ValueError(
-                f"{self.name}: the tensors lie on device {index}, and the stream is of {handle.device_index}"
-            )
-        return handle
+    def _place(self, tensors: list[Tensor], stream: Any) -> tuple[int, Any]:
+        try:
+            index = common_index(tensors, DEVICE)
+            return index, None if stream is None else stream_handle(stream, DEVICE, index)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{self.name}: {error}") from None
 
 
 def _names_file(text: str) -> bool:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy
 
+from mt_core.strided_array import StridedArray
+
 __all__ = ["MindSporeArray"]
 
 
-class MindSporeArray:
+class MindSporeArray(StridedArray):
     """A strided block of elements of a MindSpore storage.
 
     Attributes
@@ -20,13 +21,9 @@ class MindSporeArray:
     tensor
         MindSpore's view of the elements, itself `base` where the array is all of it. None of a flat byte array until
         it is read (`memory.bytes_of`).
-    shape, strides, offset
-        In elements, bytes, and bytes from the start of the storage.
-    dtype
-        NumPy's; of a half type that NumPy lacks, that of ml_dtypes.
     """
 
-    __slots__ = ("tensor", "base", "shape", "strides", "offset", "dtype")
+    __slots__ = ("tensor", "base")
 
     def __init__(
         self, tensor: Any, base: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: numpy.dtype
@@ -37,18 +34,3 @@ class MindSporeArray:
         self.strides = strides
         self.offset = offset
         self.dtype = dtype
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    def __repr__(self) -> str:
-        return f"MindSporeArray({self.dtype}, {self.shape}, strides={self.strides}, offset={self.offset})"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from mt_core.dtypes import dtype as DType
 from mt_core.keys import CONJUGATE, NEGATIVE
-from mt_core.plugins.kernel_arguments import CType, Typed, tensor
+from mt_core.plugins.kernel_arguments import CType, HalfType, Typed, tensor
 from mt_core.tensor import Tensor
 
 from ..custom_kernel.places import DEVICE
@@ -85,6 +85,8 @@ def _converted(value: Any, declared: Any, descriptors: Descriptors, made: list[G
         typed: Typed = value if isinstance(value, Typed) else declared(value)  # type: ignore[misc, operator]
         if isinstance(declared, CType) and typed.ctype is not declared:
             raise TypeError(f"{declared} is declared, not {typed.ctype}")
+        if isinstance(typed.ctype, HalfType):
+            raise TypeError(f"operators take a {typed.ctype.c_name} as an aclScalar: write scalar(number, dtype)")
         return typed.ctype.ctype, typed.value
     if value is None:
         return ctypes.c_void_p, None

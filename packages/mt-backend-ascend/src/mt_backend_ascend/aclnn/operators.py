@@ -16,11 +16,12 @@ from typing import Any
 import mt_core
 from mt_core import dtypes
 from mt_core.plugins.discovery import PluginError
+from mt_core.plugins.kernel_arguments import common_index
 
 from ..cann.acl import Acl
 from ..cann.libraries import load
 from ..custom_kernel.launcher import library_of
-from ..custom_kernel.places import DEVICE, blocks_launches, common_index, drain, runtime_for, stream_of
+from ..custom_kernel.places import DEVICE, blocks_launches, drain, runtime_for, stream_of
 from .arguments import converted, tensors_of
 from .descriptors import Descriptors, Given
 
@@ -113,7 +114,7 @@ class AclnnOperator:
             raise TypeError(f"{self.name} takes {len(self.argtypes)} arguments ({self.argtypes}), not {len(args)}")
         drain()
         tensors = tensors_of(args)
-        index = common_index(tensors)
+        index = common_index(tensors, DEVICE)
         runtime = runtime_for(self.name)
         handle = stream_of(stream, runtime, index)
         driver = getattr(runtime, "driver", None)

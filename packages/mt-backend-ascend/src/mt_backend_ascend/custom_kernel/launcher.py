@@ -5,7 +5,7 @@ The ABI. For a kernel ``extern "C" __global__ __aicore__ void add(GM_ADDR x, flo
 *t)``: addresses for ``GM_ADDR``, numbers by value in their C type, a struct by its address in host memory, from which
 it is copied; 0 for success. Sources: Ascend C development guide of CANN 8.0 and 8.5, "Kernel launch by kernel
 function"; the generated ``aclrtlaunch_*.h`` and host stub of the Ascend C tools that come with CANN 9.0 (struct by
-address, argument alignment).
+address, argument alignment; neither includes anything that has a type ``half`` or ``bfloat16_t``).
 
 Kernels that were compiled to a binary of their own (``.o``) are launched by libascendcl.so: `BinaryKernel`.
 """
@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from mt_core.plugins.discovery import PluginError
-from mt_core.plugins.kernel_arguments import Passed, passed
+from mt_core.plugins.kernel_arguments import HalfType, Passed, Typed, common_index, passed
 
 from ..cann.errors import AclError
-from .places import blocks_launches, common_index, drain, runtime_for, stream_of, tensor_ptr
+from .places import DEVICE, blocks_launches, drain, runtime_for, stream_of, tensor_ptr
 
 __all__ = ["Kernel", "KernelLauncher", "library_of"]
 
@@ -76,7 +76,7 @@ class Kernel:
         blocks = self._blocks(block_dim)
         drain()
         addresses = {id(t): self._address(t, at) for at, t in enumerate(tensors)}
-        index = common_index(tensors)
+        index = common_index(tensors, DEVICE)
         runtime = runtime_for(f"kernel {self.name}")
         handle = stream_of(stream, runtime, index)
         values = [p.value if p.tensor is None else addresses[id(p.tensor)] for p in given]
@@ -163,6 +163,18 @@ class KernelLauncher(Kernel):
             raise PluginError(f"{self.library._name} exports no {self.entry}: it has no kernel {kernel}") from None
         self._address_of_entry = ctypes.cast(self._function, ctypes.c_void_p).value or 0
         self._prototypes: dict[tuple[Any, ...], Any] = {}
+
+    def _passed(self, args: tuple[Any, ...]) -> list[Passed]:
+        for at, value in enumerate(args):
+            declared = None if self.argtypes is None or at >= len(self.argtypes) else self.argtypes[at]
+            kind = value.ctype if isinstance(value, Typed) else declared
+            if isinstance(kind, HalfType):
+                raise TypeError(
+                    f"{self.name}: argument {at}: {self.entry} takes no {kind.c_name} by value, as the header that "
+                    "ascendc_library generates for it knows no such type: take f32 or a struct, or launch the kernel's "
+                    "binary (BinaryKernel), whose arguments lie in memory"
+                )
+        return super()._passed(args)
 
     def _launch(self, blocks: int, stream: int, given: list[Passed], values: list[Any]) -> int:
         types = tuple(p.ctype for p in given)

@@ -1,5 +1,7 @@
 """Arguments of kernels of one's own in their C types: declared once (``argtypes``), or by the wrapper of each value.
 
+What every device checks of them stands here too: where tensors lie (`address_of`, `common_index`), whose a stream is.
+
 A C function takes an integer, a float and a double in different places and widths, and cannot tell what it was given.
 A Python number has no C type, so none is guessed.
 """
@@ -9,17 +11,20 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy
 
+from ..dtypes import bfloat16
 from ..dtypes import dtype as DType
+from ..keys import CONJUGATE, NEGATIVE
 from ..tensor import Tensor
+from . import runtime_access
 
 __all__ = [
-    "CType", "Passed", "Struct", "Typed", "boolean", "f32", "f64", "i8", "i16", "i32", "i64", "passed", "struct",
-    "tensor", "u8", "u16", "u32", "u64",
+    "CType", "HalfType", "Passed", "Struct", "Typed", "address_of", "bf16", "boolean", "common_index", "f16", "f32", "f64",
+    "i8", "i16", "i32", "i64", "passed", "stream_handle", "struct", "tensor", "u8", "u16", "u32", "u64",
 ]  # fmt: skip
 
 
@@ -77,8 +82,30 @@ class CType:
         return number
 
 
+class HalfType(CType):
+    """A half type: the number is rounded to nearest, ties to even (to bfloat16 by way of float), and passed as 16 bits.
+
+    Only kernels whose arguments lie in memory take one by value. Functions of C take a half in a floating register,
+    which ctypes cannot fill with 16 bits.
+    """
+
+    def __init__(self, name: str, c_name: str, stored: Any) -> None:
+        super().__init__(name, c_name, "f", ctypes.c_uint16)
+        self.stored = numpy.dtype(stored)
+
+    def _floating(self, value: Any) -> int:
+        if isinstance(value, (bool, str, bytes, Tensor)):
+            raise TypeError(f"{self.name} ({self.c_name}) takes a number, not {type(value).__name__}")
+        number = float(value)
+        with numpy.errstate(over="ignore"):
+            rounded = numpy.array(number, numpy.float64).astype(self.stored)
+        if math.isfinite(number) and not numpy.isfinite(rounded):
+            raise OverflowError(f"{number} does not fit in {self.name} ({self.c_name})")
+        return int(rounded.view(numpy.uint16))
+
+
 class Typed(NamedTuple):
-    """A number with its C type."""
+    """A number with its C type; of a half type, its bits."""
 
     ctype: CType
     value: Any
@@ -89,6 +116,7 @@ i16, u16 = CType("i16", "int16_t", "i", ctypes.c_int16), CType("u16", "uint16_t"
 i32, u32 = CType("i32", "int32_t", "i", ctypes.c_int32), CType("u32", "uint32_t", "u", ctypes.c_uint32)
 i64, u64 = CType("i64", "int64_t", "i", ctypes.c_int64), CType("u64", "uint64_t", "u", ctypes.c_uint64)
 f32, f64 = CType("f32", "float", "f", ctypes.c_float), CType("f64", "double", "f", ctypes.c_double)
+f16, bf16 = HalfType("f16", "half", numpy.float16), HalfType("bf16", "bfloat16_t", bfloat16.numpy_dtype)
 boolean = CType("boolean", "bool", "b", ctypes.c_bool)
 
 
@@ -138,6 +166,66 @@ class TensorMark:
 
 
 tensor = TensorMark()
+
+
+def address_of(value: Any, device_type: str) -> int:
+    """The address of a tensor's first element, as kernels take it: all 64 bits; 0 without elements.
+
+    Raises
+    ------
+    TypeError
+        If it is no tensor.
+    ValueError
+        When it does not lie on the device type, or not row by row: kernels see an address, no strides.
+    """
+    if not isinstance(value, Tensor):
+        raise TypeError(f"a tensor is needed, not {type(value).__name__}")
+    if value.device.type != device_type:
+        raise ValueError(
+            f"kernels of device '{device_type}' cannot read a tensor on '{value.device}': use .to('{device_type}')"
+        )
+    if value._keys & (CONJUGATE | NEGATIVE):
+        raise ValueError("the tensor is a lazy conjugate or negative: use .resolve_conj().resolve_neg()")
+    if not value.is_contiguous():
+        raise ValueError(
+            f"kernels read memory row by row, and a tensor of shape {tuple(value.shape)} with strides "
+            f"{value.stride()} lies otherwise: use .contiguous()"
+        )
+    return int(value.data_ptr()) & ((1 << 64) - 1)
+
+
+def common_index(tensors: Iterable[Tensor], device_type: str) -> int:
+    """The index of the device that all tensors lie on; the current device's where there are none.
+
+    Raises
+    ------
+    ValueError
+        When they lie on several.
+    """
+    found = {t.device.index or 0 for t in tensors}
+    if len(found) > 1:
+        raise ValueError(
+            f"a kernel runs on one device, and its tensors lie on {sorted(found)} of type '{device_type}'"
+        )
+    return found.pop() if found else runtime_access.current_index(device_type)
+
+
+def stream_handle(stream: Any, device_type: str, index: int) -> Any:
+    """The runtime's handle of a ``torch.<device>.Stream``.
+
+    Raises
+    ------
+    TypeError
+        If it is no stream.
+    ValueError
+        When it is another device's.
+    """
+    handle = getattr(stream, "_handle", None)
+    if handle is None:
+        raise TypeError(f"a stream is a torch.{device_type}.Stream, not {type(stream).__name__}")
+    if handle.device_index != index:
+        raise ValueError(f"the tensors lie on device {index}, and the stream is of device {handle.device_index}")
+    return handle
 
 
 class Passed(NamedTuple):
