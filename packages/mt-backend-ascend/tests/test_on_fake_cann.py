@@ -25,6 +25,7 @@ ENVIRONMENTS = {
         "ASCEND_LAUNCH_BLOCKING": "1",
         "PYTORCH_NPU_ALLOC_CONF": "max_split_size_mb:30,garbage_collection_threshold:0.5",
     },
+    "graphs": {},
     "old": {"FAKE_CANN_LAUNCH": "aclrtLaunchKernelWithConfig"},
 }
 

@@ -20,6 +20,7 @@ from .alloc_conf import AllocatorSettings
 from .cann.errors import OUT_OF_MEMORY, AclError
 from .driver import Driver
 from .figures import Figures, in_words
+from .graphs import GraphPool, Graphs
 from .streams import EventHandle, Events, StreamHandle
 
 __all__ = ["Allocator", "Block"]
@@ -32,7 +33,8 @@ BEYOND = 32
 #: ACL_MEM_MALLOC_HUGE_FIRST and ACL_HBM_MEM (acl/acl_rt.h).
 HUGE_FIRST, HBM = 0, 1
 
-Pool = tuple[int, int, bool]
+#: Device, stream, whether of small pieces, and the graphs that alone are served from it.
+Pool = tuple[int, int, bool, GraphPool | None]
 
 
 class Piece:
@@ -75,8 +77,9 @@ class Block:
 class Allocator:
     """Hands out memory of all devices."""
 
-    def __init__(self, driver: Driver, events: Events, settings: AllocatorSettings) -> None:
+    def __init__(self, driver: Driver, events: Events, graphs: Graphs, settings: AllocatorSettings) -> None:
         self._driver = driver
+        self._graphs = graphs
         self._events = events
         self._settings = settings
         self._malloc = driver.acl.first_of("allocate")
@@ -113,7 +116,8 @@ class Allocator:
         if not nbytes:
             return Block(self, None, 0, index, stream)
         wanted = -(-(nbytes + BEYOND) // GRAIN) * GRAIN
-        pool = (index, stream.native, wanted <= SMALL)
+        recording = self._graphs.recording(stream)
+        pool = (index, stream.native, wanted <= SMALL, None if recording is None else recording.pool)
         with self._lock:
             self._clock += 1
             self._bury()
@@ -158,15 +162,16 @@ class Allocator:
         """A new segment; idle ones are given back where there is no room."""
         size = segment_size(wanted)
         index = pool[0]
-        if self._settings.garbage_collection_threshold:
+        recorded = self._driver.recordings > 0  # nobody may wait: what is idle stays where it is
+        if self._settings.garbage_collection_threshold and not recorded:
             self._collect_garbage(index)
-        for attempt in range(2):
+        for attempt in range(1 if recorded else 2):
             address = self._from_device(size, index)
             if address:
                 self._segments[address] = (size, index)
                 self._figures[index].add("reserved", size)
                 return Piece(address, size, pool)
-            if not attempt:
+            if not attempt and not recorded:
                 self._figures[index].retries += 1
                 self._wait_for_later(index)
                 self._give_back(index)
@@ -209,13 +214,18 @@ class Allocator:
 
     def _bury(self) -> None:
         """Let go of pieces that nothing refers to; those that other streams use wait for these."""
+        put_off = []
         while self.dead:
             piece, users = self.dead.popleft()
+            if users and self._driver.recordings:  # a mark would be recorded, too
+                put_off.append((piece, users))
+                continue
             self._figures[piece.pool[0]].add("allocated", -piece.nbytes)
             if users:
                 self._later.append((piece, [self._mark(stream) for stream in users]))
             else:
                 self._made_idle(piece)
+        self.dead.extend(put_off)
 
     def _mark(self, stream: StreamHandle) -> EventHandle:
         event = self._events.new(stream.device_index, False)
@@ -223,6 +233,8 @@ class Allocator:
         return event
 
     def _take_back(self) -> None:
+        if self._driver.recordings:
+            return
         waiting, self._later = self._later, []
         for piece, marks in waiting:
             if all(mark.query() for mark in marks):
@@ -264,7 +276,16 @@ class Allocator:
     # Giving back
 
     def empty_cache(self) -> None:
-        """Give idle segments of all devices back."""
+        """Give idle segments of all devices back.
+
+        Raises
+        ------
+        RuntimeError
+            While a graph is recorded.
+        """
+        if self._driver.recordings:
+            raise RuntimeError("NPU error: memory cannot be given back while a graph is recorded")
+        self._graphs.sweep()
         with self._lock:
             self._bury()
             self._take_back()
@@ -275,12 +296,22 @@ class Allocator:
 
     def _give_back(self, index: int) -> None:
         """Free a device's idle segments. Streams may still use what was on them: the device is waited for."""
-        segments = [p for pool, idle in self._idle.items() if pool[0] == index for _, _, p in idle if p.is_segment]
+        segments = self._idle_segments(index)
         if segments:
             self._driver.bind(index)
             self._driver.call("aclrtSynchronizeDevice")
         for piece in segments:
             self._free(piece)
+
+    def _idle_segments(self, index: int) -> list[Piece]:
+        """Whole segments of a device that nobody uses; those of living graphs are in use."""
+        return [
+            piece
+            for pool, idle in self._idle.items()
+            if pool[0] == index and (pool[3] is None or not pool[3].graphs)
+            for _, _, piece in idle
+            if piece.is_segment
+        ]
 
     def _free(self, piece: Piece) -> None:
         self._forget(piece)
@@ -292,7 +323,7 @@ class Allocator:
     def _collect_garbage(self, index: int) -> None:
         """Free idle segments, the longest idle first, while more than the threshold of the memory is reserved."""
         limit = self._settings.garbage_collection_threshold * self.fractions[index] * self.memory_info(index)[1]
-        segments = [p for pool, idle in self._idle.items() if pool[0] == index for _, _, p in idle if p.is_segment]
+        segments = self._idle_segments(index)
         for piece in sorted(segments, key=lambda p: p.idle_since):
             if self._figures[index].current("reserved") <= limit:
                 return

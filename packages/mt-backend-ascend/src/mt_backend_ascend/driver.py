@@ -30,6 +30,8 @@ class Driver:
         self.acl = acl
         self.call = acl.call
         self._thread = _Thread()
+        #: How many recordings of graphs are under way: meanwhile nobody may ask after streams, events and devices.
+        self.recordings = 0
         #: Whether `close` was called.
         self.closed = False
         self.forked = False

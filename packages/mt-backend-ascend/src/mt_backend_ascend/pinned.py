@@ -56,14 +56,22 @@ class PinnedMemory:
 
     def used(self, memory: Any, stream: StreamHandle) -> None:
         """Keep host memory until what a stream was given is done."""
-        self._busy = [(kept, event) for kept, event in self._busy if not event.query()]
+        recording = self._events.recording(stream)
+        if recording is not None:
+            recording.kept.append(memory)
+            return
+        self._forget_done()
         event = self._events.new(stream.device_index, False)
         event.record(stream)
         self._busy.append((memory, event))
 
+    def _forget_done(self) -> None:
+        if not self._driver.recordings:
+            self._busy = [(kept, event) for kept, event in self._busy if not event.query()]
+
     def _release(self) -> None:
         """Free what nothing refers to."""
-        self._busy = [(kept, event) for kept, event in self._busy if not event.query()]
+        self._forget_done()
         while self.dead:
             self._free(self.dead.popleft())
 

@@ -18,6 +18,7 @@ from .cann.acl import Acl
 from .copying import Copier
 from .device_array import DeviceArray
 from .driver import Driver
+from .graphs import AscendGraph, GraphPool, Graphs
 from .pinned import PinnedMemory
 from .streams import EventHandle, Events, StreamHandle, Streams
 
@@ -44,7 +45,7 @@ class _Current(threading.local):
 
 
 class AscendRuntime:
-    """Follows `mt_core.plugins.runtime.DeviceRuntime`, but for "generators" (numbers are drawn on the host) and graphs.
+    """Follows `mt_core.plugins.runtime.DeviceRuntime`, but for "generators" (numbers are drawn on the host).
 
     Parameters
     ----------
@@ -58,7 +59,9 @@ class AscendRuntime:
         self.driver = Driver(acl)
         self.streams = Streams(self.driver)
         self.events = Events(self.driver, self.streams)
-        self.memory = Allocator(self.driver, self.events, settings_of())
+        self.graphs = Graphs(self.driver, self.streams)
+        self.events.recording = self.graphs.recording
+        self.memory = Allocator(self.driver, self.events, self.graphs, settings_of())
         self.pinned = PinnedMemory(self.driver, self.events)
         self.is_pinned = self.pinned.is_pinned
         self.copier = Copier(self)
@@ -73,6 +76,7 @@ class AscendRuntime:
             return
         for index in sorted(self.driver.used):
             self.synchronize(index)
+        self.graphs.close()
         self.pinned.close()
         self.memory.close()
         self.events.close()
@@ -180,6 +184,17 @@ class AscendRuntime:
 
     def set_memory_fraction(self, fraction: float, index: int) -> None:
         self.memory.fractions[index] = fraction
+
+    # Graphs
+
+    def graph(self) -> AscendGraph:
+        return AscendGraph(self.graphs)
+
+    def graph_pool(self) -> GraphPool:
+        return GraphPool()
+
+    def is_capturing(self, stream: StreamHandle) -> bool:
+        return self.graphs.recording(stream) is not None
 
     # Pinned memory
 

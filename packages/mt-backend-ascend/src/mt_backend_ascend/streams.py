@@ -5,8 +5,13 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from .driver import Driver
+
+if TYPE_CHECKING:
+    from .graphs import Recording
 
 __all__ = ["DEFAULT_FLAGS", "EventHandle", "Events", "StreamHandle", "Streams"]
 
@@ -76,7 +81,9 @@ class Streams:
     def new(self, index: int, priority: int) -> StreamHandle:
         """A stream of a device."""
         with self._lock:
-            native = self.idle[index].popleft() if self.idle[index] else self._native(index)
+            # An idle stream may belong to what is recorded; a new one does not.
+            idle = self.idle[index] and not self.driver.recordings
+            native = self.idle[index].popleft() if idle else self._native(index)
             self._numbers += 1
             return StreamHandle(self, native, index, self._numbers, priority, True)
 
@@ -129,21 +136,35 @@ class EventHandle:
         self.native = native
         self.device_index = device_index
         self.recorded = False
+        #: The recording of a graph that it was recorded into last, which alone knows when it happens.
+        self.recording: Recording | None = None
         #: (stream, device) that wait for it: until they have, it may not be destroyed.
         self.waiters: set[tuple[int, int]] = set()
 
     def __del__(self) -> None:
-        self._events.retired.append((self.native, self.device_index, self.recorded, self.waiters))
+        # Graphs keep the events that were recorded into them: nothing waits for this one any more.
+        of_graph = self.recording is not None
+        waiters = set() if of_graph else self.waiters
+        self._events.retired.append((self.native, self.device_index, self.recorded and not of_graph, waiters))
 
     def record(self, stream: StreamHandle) -> None:
+        self.recording = self._events.recording(stream)
         self._driver.bind(stream.device_index)
         self._driver.call("aclrtRecordEvent", self.native, stream.native)
         self.recorded = True
+        if self.recording is not None:
+            self.recording.kept.append(self)
+
+    def _refuse_recorded(self) -> None:
+        if self.recording is not None:
+            raise RuntimeError("NPU error: the event was recorded into a graph: it happens at each replay, unseen")
 
     def query(self) -> bool:
+        self._refuse_recorded()
         return not self.recorded or self._events.has_happened(self.native, self.device_index)
 
     def synchronize(self) -> None:
+        self._refuse_recorded()
         if self.recorded:
             self._driver.bind(self.device_index)
             self._driver.call("aclrtSynchronizeEvent", self.native)
@@ -158,6 +179,10 @@ class EventHandle:
         return milliseconds.value
 
 
+def _no_recording(stream: StreamHandle) -> Recording | None:
+    return None
+
+
 class Events:
     """Makes events, and destroys them when neither their stream nor one that waits for them needs them any more."""
 
@@ -165,11 +190,13 @@ class Events:
         self.driver = driver
         self._streams = streams
         self._create = driver.acl.first_of("create_event")
+        #: `Graphs.recording`, once there are graphs.
+        self.recording: Callable[[StreamHandle], Recording | None] = _no_recording
         self.retired: deque[tuple[int, int, bool, set[tuple[int, int]]]] = deque()
 
     def new(self, index: int, timing: bool) -> EventHandle:
         """An event of a device."""
-        if len(self.retired) >= RETIRED:
+        if len(self.retired) >= RETIRED and not self.driver.recordings:
             self.sweep()
         self.driver.bind(index)
         flags = SYNC | PROGRESS | (TIME_LINE if timing else 0)

@@ -4,7 +4,8 @@
 // else it is unmapped. Each task says what it reads and writes, and vector clocks tell whether it is ordered with what
 // other streams do to the same memory: if not, that is a violation, as are memory that is freed in use or used after
 // it was freed, handles of what is not alive, copies that are not waited for with pageable memory of the host, and
-// calls of a thread without a device. What is left in the end is reported by the kind of object. Behaviour is that of
+// calls of a thread without a device. While a graph is recorded nothing may be waited for or asked after, and what it
+// uses has to live as long. What is left in the end is reported by the kind of object. Behaviour is that of
 // the runtime API reference of CANN 9.1; the numbers are those of its headers.
 #define _GNU_SOURCE
 #include "fake_cann.h"
@@ -18,7 +19,9 @@
 enum { DEVICES = 4, STREAMS = 512, EVENTS = 1 << 16, PAGE = 4096 };
 enum {
     INVALID_PARAM = 100000, UNINITIALIZE = 100001, REPEATED = 100002, RT_PARAM = 107000, RT_DEVICE = 107001,
-    RT_CONTEXT = 107002, RT_TIMESTAMP = 107006, RT_HANDLE = 107017, RT_MEMORY = 207001, RT_AICORE = 507015
+    RT_CONTEXT = 107002, RT_TIMESTAMP = 107006, RT_HANDLE = 107017, RT_MEMORY = 207001, RT_AICORE = 507015,
+    RT_DEPENDENCY = 107024, RT_CAPTURED = 107027, RT_EVENT_CAPTURED = 107028, RT_NOT_CAPTURED = 107029,
+    RT_MODE = 107030, RT_RUNNING = 107037, RT_THREAD = 107038, RT_INVALIDATED = 507903
 };
 
 typedef struct task {
@@ -29,6 +32,7 @@ typedef struct task {
     int count;
     fake_range *ranges;
     char *data;
+    size_t size;
 } task;
 
 typedef struct {
@@ -36,13 +40,24 @@ typedef struct {
     uint64_t handle, given, done, ticks;
     uint64_t clock[STREAMS]; // what is done before its next task, of each stream
     task *first, *last;
+    int model;             // that records it, from 1; 0 for none
+    uint64_t recorded;     // tasks and waits of it in the model
+    int apart;             // whether some of them are not waited for by another stream of the model
 } stream;
 
 typedef struct {
     int alive, device, flags, recorded, stream, pending_waits;
     uint64_t handle, position, generation, ticks;
     uint64_t clock[STREAMS];
+    int model; // into which it was recorded last, from 1
 } event;
+
+typedef struct {
+    int alive, active, invalid, origin, mode, runs;
+    pthread_t thread;
+    task *first, *last;
+    struct { int stream; uint64_t position; } given[64];
+} model;
 
 typedef struct {
     uint64_t address, size, mapped;
@@ -66,6 +81,8 @@ static int event_count;
 static block *blocks, *hosts;
 static int block_count, host_count, blocks_room, hosts_room;
 static use *uses;
+static model models[64];
+static int model_count;
 static int use_count, uses_room;
 static uint64_t host_clock[STREAMS];
 static char *violations;
@@ -218,6 +235,9 @@ int aclFinalize(void)
     report_line(file, "host memory", alive[1]);
     report_line(file, "stream", alive[2]);
     report_line(file, "event", alive[3]);
+    long graphs = 0;
+    for (int i = 0; i < model_count; i++) graphs += models[i].alive;
+    report_line(file, "graph", graphs);
     report_line(file, "unfinished task", unfinished);
     for (int i = 0; i < 32; i++) report_line(file, counts[i].kind, counts[i].alive);
     fputs(fake_violations(), file);
@@ -361,6 +381,33 @@ static void forget_done_uses(void)
     use_count = kept;
 }
 
+static void refuse_if_recorded(const block *found, const char *what)
+{
+    for (int i = 0; i < model_count; i++)
+        for (task *t = models[i].alive ? models[i].first : NULL; t; t = t->next)
+            for (int j = 0; j < t->count; j++)
+                if (t->ranges[j].address < found->address + found->size &&
+                    t->ranges[j].address + t->ranges[j].size > found->address) {
+                    fake_violation("%s of memory that a graph uses", what);
+                    return;
+                }
+}
+
+// Whether something is recorded: then nobody may wait or ask, and whoever does spoils it.
+static int recording(const char *what)
+{
+    int found = 0;
+    for (int i = 0; i < model_count; i++)
+        if (models[i].active) found = models[i].invalid = 1;
+    return found ? said(RT_CAPTURED, "%s while a stream is captured", what) : 0;
+}
+
+#define UNRECORDED(name)                                                                                              \
+    {                                                                                                                 \
+        int told = recording(name);                                                                                   \
+        if (told) return told;                                                                                        \
+    }
+
 int aclrtFree(void *address)
 {
     DEVICE("aclrtFree");
@@ -377,6 +424,7 @@ int aclrtFree(void *address)
             fake_violation("aclrtFree of memory that stream %d may still use", uses[i].stream);
             break;
         }
+    refuse_if_recorded(found, "aclrtFree");
     found->alive = 0; // its addresses are never handed out again
     memory_used[found->device] -= found->size;
     mprotect((void *)found->address, found->mapped, PROT_NONE);
@@ -412,6 +460,7 @@ int aclrtFreeHost(void *address)
     if (!found || found->address != (uint64_t)address)
         fake_violation("aclrtFreeHost of %p, which is not allocated", address);
     else {
+        refuse_if_recorded(found, "aclrtFreeHost");
         found->alive = 0;
         for (int i = 0; i < use_count; i++)
             if (uses[i].start < found->address + found->size && uses[i].end > found->address) {
@@ -509,6 +558,19 @@ static task *put(stream *s)
     return t;
 }
 
+static task *put_recorded(stream *s)
+{
+    model *m = models + s->model - 1;
+    task *t = calloc(1, sizeof *t);
+    t->wait_stream = t->record_event = -1;
+    if (m->last) m->last->next = t;
+    else m->first = t;
+    m->last = t;
+    s->recorded++;
+    s->apart = s - streams != m->origin;
+    return t;
+}
+
 int fake_enqueue(uint64_t handle, fake_body body, const void *data, size_t size, const fake_range *ranges, int count)
 {
     if (!initialized) return said(UNINITIALIZE, "a launch before aclInit");
@@ -521,13 +583,17 @@ int fake_enqueue(uint64_t handle, fake_body body, const void *data, size_t size,
         code = RT_CONTEXT;
     }
     if (!code) {
-        forget_done_uses();
-        task *t = put(s);
+        task *t = s->model ? put_recorded(s) : NULL;
+        if (!t) {
+            forget_done_uses();
+            t = put(s);
+            note_uses(s - streams, ranges, count, s->clock, s->given);
+        }
         t->body = body;
+        t->size = size;
         t->data = memcpy(malloc(size + 1), data, size);
         t->count = count;
         t->ranges = memcpy(malloc(count * sizeof *ranges + 1), ranges, count * sizeof *ranges);
-        note_uses(s - streams, ranges, count, s->clock, s->given);
     }
     pthread_mutex_unlock(&lock);
     return code ? said(code, "the launch is refused") : 0;
@@ -612,12 +678,14 @@ static int synchronized(uint64_t handle)
 int aclrtSynchronizeStream(uint64_t handle)
 {
     DEVICE("aclrtSynchronizeStream");
+    UNRECORDED("aclrtSynchronizeStream");
     LOCKED(synchronized(handle));
 }
 
 int aclrtSynchronizeDevice(void)
 {
     DEVICE("aclrtSynchronizeDevice");
+    UNRECORDED("aclrtSynchronizeDevice");
     pthread_mutex_lock(&lock);
     int code = 0;
     for (int i = 0; i < stream_count; i++)
@@ -640,6 +708,7 @@ static int queried(uint64_t handle, int32_t *status)
 int aclrtStreamQuery(uint64_t handle, int32_t *status)
 {
     DEVICE("aclrtStreamQuery");
+    UNRECORDED("aclrtStreamQuery");
     LOCKED(queried(handle, status));
 }
 
@@ -677,6 +746,7 @@ int aclrtDestroyEvent(uint64_t handle)
     pthread_mutex_lock(&lock);
     event *e = event_of(handle, "aclrtDestroyEvent");
     if (e) {
+        if (e->model && models[e->model - 1].alive) fake_violation("aclrtDestroyEvent of an event of a graph");
         if (e->pending_waits) fake_violation("aclrtDestroyEvent of an event that a stream still waits for");
         if (e->recorded && streams[e->stream].done < e->position)
             fake_violation("aclrtDestroyEvent of an event that has not been reached");
@@ -691,6 +761,13 @@ static int recorded(uint64_t handle, uint64_t on)
     event *e = event_of(handle, "aclrtRecordEvent");
     stream *s = stream_of(on, "aclrtRecordEvent");
     if (!e || !s) return said(RT_HANDLE, "no event or no stream");
+    e->model = s->model;
+    if (s->model) { // the model's own order: what follows a wait for it follows it
+        e->recorded = 1;
+        e->stream = s - streams;
+        e->position = s->recorded;
+        return 0;
+    }
     task *t = put(s);
     t->record_event = e - events;
     t->position = ++e->generation;
@@ -714,6 +791,21 @@ static int stream_waits(uint64_t on, uint64_t handle)
     if (!e || !s) return said(RT_HANDLE, "no event or no stream");
     if (!(e->flags & 1)) return said(RT_PARAM, "the event was made without ACL_EVENT_SYNC");
     if (!e->recorded) return said(RT_PARAM, "the event was not recorded");
+    if (e->model && !models[e->model - 1].active)
+        return said(RT_EVENT_CAPTURED, "the event belongs to a graph, whose recording is over");
+    if (e->model) { // the stream is recorded, too
+        if (s->model && s->model != e->model) return said(107032, "the stream is recorded into another graph");
+        s->model = e->model;
+        stream *other = streams + e->stream;
+        if (other->recorded == e->position) other->apart = 0;
+        s->recorded++;
+        s->apart = s - streams != models[e->model - 1].origin;
+        return 0;
+    }
+    if (s->model) {
+        models[s->model - 1].invalid = 1;
+        return said(RT_DEPENDENCY, "a recorded stream waits for an event that is not");
+    }
     task *t = put(s);
     t->wait_stream = e->stream;
     t->record_event = e - events;
@@ -753,6 +845,7 @@ static int event_queried(uint64_t handle, int32_t *status)
 int aclrtQueryEventStatus(uint64_t handle, int32_t *status)
 {
     DEVICE("aclrtQueryEventStatus");
+    UNRECORDED("aclrtQueryEventStatus");
     LOCKED(event_queried(handle, status));
 }
 
@@ -765,6 +858,7 @@ static int event_synchronized(uint64_t handle)
 int aclrtSynchronizeEvent(uint64_t handle)
 {
     DEVICE("aclrtSynchronizeEvent");
+    UNRECORDED("aclrtSynchronizeEvent");
     LOCKED(event_synchronized(handle));
 }
 
@@ -804,6 +898,11 @@ static int kind_fits(uint64_t to, uint64_t of, size_t size, int kind)
 static int copied(void *to, size_t room, const void *of, size_t size, int kind)
 {
     if (size > room) return said(RT_PARAM, "no room");
+    for (int i = 0; i < model_count; i++)
+        if (models[i].active && (!models[i].mode || (models[i].mode == 1 && pthread_equal(models[i].thread, pthread_self())))) {
+            models[i].invalid = 1;
+            return said(RT_MODE, "aclrtMemcpy while a stream is captured");
+        }
     if (!kind_fits((uint64_t)to, (uint64_t)of, size, kind)) {
         fake_violation("aclrtMemcpy of kind %d from %p to %p", kind, of, to);
         return said(RT_PARAM, "kind %d", kind);
@@ -847,6 +946,125 @@ int aclrtMemsetAsync(void *to, size_t room, int32_t value, size_t size, uint64_t
     fake_range ranges[1] = {{(uint64_t)to, size, 1}};
     copy_data data = {to, NULL, size, value};
     return fake_enqueue(on, copy_body, &data, sizeof data, ranges, 1);
+}
+
+// Graphs. What is recorded runs in the order in which it was given; streams of a graph come back to the first.
+
+static model *model_of(void *handle, const char *what)
+{
+    size_t i = (uint64_t)handle - 0x5eed00000000u;
+    if (i < (size_t)model_count && models[i].alive) return models + i;
+    fake_violation("%s of %p, which is no graph", what, handle);
+    return NULL;
+}
+
+static int begun(uint64_t handle, int32_t mode)
+{
+    stream *s = stream_of(handle, "aclmdlRICaptureBegin");
+    if (!s) return said(RT_HANDLE, "no stream");
+    if (mode < 0 || mode > 2) return said(RT_PARAM, "mode %d", mode);
+    if (s->model) return said(RT_CAPTURED, "the stream is captured");
+    model *m = models + model_count++;
+    *m = (model){.alive = 1, .active = 1, .origin = s - streams, .mode = mode, .thread = pthread_self()};
+    s->model = model_count;
+    s->recorded = s->apart = 0;
+    return 0;
+}
+
+int aclmdlRICaptureBegin(uint64_t handle, int32_t mode)
+{
+    DEVICE("aclmdlRICaptureBegin");
+    LOCKED(begun(handle, mode));
+}
+
+int aclmdlRICaptureGetInfo(uint64_t handle, int32_t *status, void **found)
+{
+    DEVICE("aclmdlRICaptureGetInfo");
+    stream *s = stream_of(handle, "aclmdlRICaptureGetInfo");
+    if (!s) return said(RT_HANDLE, "no stream");
+    *status = !s->model ? 0 : models[s->model - 1].invalid ? 2 : 1;
+    *found = s->model ? (void *)(0x5eed00000000u + s->model - 1) : NULL;
+    return 0;
+}
+
+static void forgotten(model *m)
+{
+    m->alive = 0;
+    for (task *t = m->first, *next; t; t = next) {
+        next = t->next;
+        free(t->data);
+        free(t->ranges);
+        free(t);
+    }
+    for (int i = 0; i < event_count; i++)
+        if (events[i].model == m - models + 1) events[i].model = events[i].recorded = 0;
+}
+
+static int captured(uint64_t handle, void **made)
+{
+    stream *s = stream_of(handle, "aclmdlRICaptureEnd");
+    if (!s || !s->model) return said(RT_NOT_CAPTURED, "the stream is not captured");
+    model *m = models + s->model - 1;
+    if (s - streams != m->origin) return said(RT_NOT_CAPTURED, "another stream began it");
+    if (m->mode != 2 && !pthread_equal(m->thread, pthread_self())) return said(RT_THREAD, "another thread began it");
+    int apart = 0;
+    for (int i = 0; i < stream_count; i++)
+        if (streams[i].model == m - models + 1) {
+            apart += streams[i].apart;
+            streams[i].model = streams[i].recorded = streams[i].apart = 0;
+        }
+    m->active = 0;
+    if (m->invalid || apart) {
+        forgotten(m);
+        return said(RT_INVALIDATED, apart ? "a stream did not come back to the first" : "the capture was invalidated");
+    }
+    *made = (void *)(0x5eed00000000u + (m - models));
+    return 0;
+}
+
+int aclmdlRICaptureEnd(uint64_t handle, void **made)
+{
+    DEVICE("aclmdlRICaptureEnd");
+    LOCKED(captured(handle, made));
+}
+
+static int executed(void *handle, uint64_t on)
+{
+    model *m = model_of(handle, "aclmdlRIExecuteAsync");
+    stream *s = stream_of(on, "aclmdlRIExecuteAsync");
+    if (!m || !s || m->active || s->model) return said(RT_PARAM, "no graph, or a stream that is captured");
+    for (task *t = m->first; t; t = t->next) {
+        int code = fake_enqueue(on, t->body, t->data, t->size, t->ranges, t->count);
+        if (code) return code;
+    }
+    m->given[m->runs % 64].stream = s - streams;
+    m->given[m->runs++ % 64].position = s->given;
+    return 0;
+}
+
+int aclmdlRIExecuteAsync(void *handle, uint64_t on)
+{
+    DEVICE("aclmdlRIExecuteAsync");
+    LOCKED(executed(handle, on));
+}
+
+static int destroyed(void *handle)
+{
+    model *m = model_of(handle, "aclmdlRIDestroy");
+    if (!m) return said(RT_PARAM, "no graph");
+    for (int i = 0; i < m->runs && i < 64; i++)
+        if (streams[m->given[i].stream].done < m->given[i].position) {
+            fake_violation("aclmdlRIDestroy of a graph that runs");
+            return said(RT_RUNNING, "the graph runs");
+        }
+    forgotten(m);
+    return 0;
+}
+
+int aclmdlRIDestroy(void *handle)
+{
+    DEVICE("aclmdlRIDestroy");
+    LOCKED(destroyed(handle));
 }
 
 // Binaries: a text file of kernel names, whose functions are found among what the process has loaded.

@@ -310,6 +310,174 @@ def errors_of_the_device() -> None:
     torch.npu.synchronize()
 
 
+# Graphs
+
+
+def recorded(body: Callable[[], Any], pool: Any = None) -> tuple[Any, Any]:
+    graph = torch.npu.NPUGraph()
+    # As in PyTorch, a recording that fails leaves its stream the current one.
+    with torch.npu.stream(torch.npu.current_stream()), torch.npu.graph(graph, pool=pool):
+        result = body()
+    return graph, result
+
+
+@program("graphs")
+def graphs_are_replayed() -> None:
+    """Kernels, copies and tiling data run at each replay, not before, on the memory that they were recorded with."""
+    launch, tiled = axpy(), KernelLauncher(KERNELS, "tiled")
+    x = torch.arange(1000.0).to("npu")
+    host = torch.full((1000,), 2.0).pin_memory()
+    bits = torch.zeros(ctypes.sizeof(Tiling), dtype=torch.uint8, device="npu")
+
+    def body() -> Any:
+        y = torch.empty(1000, device="npu")
+        y.copy_(host, non_blocking=True)
+        launch(4, x, y, y, 1, 1000)
+        z = torch.empty(1000, device="npu")
+        launch(4, y, y, z, 1, 1000)
+        tiled(1, Tiling(7, 8, -1.5, -3, 2**63), bits)
+        assert torch.npu.is_current_stream_capturing()
+        return z
+
+    done = FAKE.fake_tasks_done()
+    graph, z = recorded(body)
+    assert not torch.npu.is_current_stream_capturing()
+    gc.collect()
+    rubbish = [torch.full((1000,), 9.0, device="npu") for _ in range(50)]
+    torch.npu.synchronize()
+    assert FAKE.fake_tasks_done() - done <= 60 and not bits.cpu().any()
+    for value in (2.0, 5.0):
+        host.fill_(value)
+        graph.replay()
+        assert torch.equal(z.cpu(), 2 * (torch.arange(1000.0) + value)) and len(rubbish) == 50
+        assert Tiling.from_buffer_copy(bytes(bits.cpu().tolist())).seed == 2**63
+        x.fill_(0)
+        graph.replay()
+        assert z.cpu().unique().tolist() == [2 * value]
+        x.copy_(torch.arange(1000.0))
+    side = torch.npu.Stream()
+    side.wait_stream(torch.npu.current_stream())
+    with torch.npu.stream(side):
+        graph.replay()
+    graph.reset()  # waits for what still runs
+    raises(RuntimeError, "replay without a preceding successful capture", graph.replay)
+
+
+@program("graphs")
+def several_streams_are_recorded() -> None:
+    launch, side = axpy(), torch.npu.Stream()
+    x = torch.ones(64, device="npu")
+    torch.npu.synchronize()
+
+    def body() -> Any:
+        main = torch.npu.current_stream()
+        y = torch.empty(64, device="npu")
+        launch(1, x, x, y, 1, 64)
+        side.wait_stream(main)
+        with torch.npu.stream(side):
+            assert torch.npu.is_current_stream_capturing()
+            z = torch.empty(64, device="npu")
+            launch(1, y, y, z, 1, 64)
+            y.record_stream(side)
+        main.wait_stream(side)
+        return z
+
+    graph, z = recorded(body)
+    for _ in range(300):
+        torch.npu.Event().record()  # retired events are looked through: those of the graph are none of these
+    graph.replay()
+    assert z.cpu().tolist() == [4.0] * 64
+    event = torch.npu.Event()
+
+    def apart() -> None:
+        event.record()
+        side.wait_event(event)
+        launch(1, x, x, x, 1, 64, stream=side)
+
+    raises(AclError, "507903 (ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED)", recorded, apart)
+    raises(RuntimeError, "the event was recorded into a graph", event.query)
+    torch.npu.synchronize()
+    assert x.cpu().tolist() == [1.0] * 64
+    del graph, z
+
+
+@program("graphs")
+def memory_of_graphs() -> None:
+    """It is used again within a graph and by graphs of its pool, by nobody else, and given back with the last."""
+    torch.npu.empty_cache()
+    free = torch.npu.mem_get_info()[0]
+    size = 3 << 20
+    seen: list[int] = []
+
+    def body() -> Any:
+        for _ in range(2):
+            seen.append(torch.full((size,), 1, dtype=torch.uint8, device="npu").data_ptr())
+        return torch.full((size,), 2, dtype=torch.uint8, device="npu")
+
+    pool = torch.npu.graph_pool_handle()
+    graph, out = recorded(body, pool)
+    assert seen[0] == seen[1] == out.data_ptr()
+    del out
+    torch.npu.empty_cache()
+    assert torch.npu.mem_get_info()[0] == free - (20 << 20)
+    stream = torch.npu.graph.default_capture_stream
+    with torch.npu.stream(stream):
+        outside = torch.empty(size, dtype=torch.uint8, device="npu")
+    assert outside.data_ptr() not in seen
+    other, out = recorded(body, pool)
+    apart = recorded(body)[0]
+    assert out.data_ptr() == seen[0] == seen[2] != seen[4]
+    assert other.pool() is graph.pool() is pool
+    graph.replay()
+    assert out.cpu().unique().tolist() == [2]
+    graph.reset()
+    other.replay()
+    torch.npu.synchronize()
+    del other, apart, out, outside, graph
+    gc.collect()
+    torch.npu.empty_cache()
+    assert torch.npu.mem_get_info()[0] == free
+
+
+@program("graphs")
+def what_graphs_refuse() -> None:
+    launch = axpy()
+    x, held = torch.ones(64, device="npu"), torch.ones(64, device="npu")
+    graph = torch.npu.NPUGraph()
+    raises(RuntimeError, "must be captured on a non-default stream", graph.capture_begin)
+    raises(RuntimeError, "Called NPUGraph::replay without", graph.replay)
+    raises(RuntimeError, "capture_end without capture_begin", graph.capture_end)
+    raises(TypeError, "a pool is what graph_pool_handle()", recorded, lambda: None, (0, 1))
+    raises(AclError, "507903", recorded, lambda: raises(AclError, "107027 (ACL_ERROR_RT_STREAM_CAPTURED)", x.cpu))
+    raises(AclError, "507903", recorded, lambda: raises(AclError, "10702", torch.npu.synchronize))
+    with torch.npu.stream(torch.npu.Stream()):
+        raises(RuntimeError, "Unknown capture error mode. Expected `global`", graph.capture_begin, None, "loose")
+        graph.capture_begin()
+        raises(RuntimeError, "memory cannot be given back while a graph is recorded", torch.npu.empty_cache)
+        raises(RuntimeError, "end the recording first", graph.reset)
+        held.record_stream(torch.npu.current_stream())
+        del held  # what it waits for may not be asked after yet
+        launch(1, x, x, x, 1, 64)
+        huge = 300 << 20
+        raises(torch.OutOfMemoryError, "NPU out of memory", torch.empty, huge, dtype=torch.uint8, device="npu")
+        graph.capture_end()
+        raises(RuntimeError, "already owns a captured graph", graph.capture_begin)
+    graph.replay()
+    assert x.cpu().tolist() == [2.0] * 64
+    other = torch.npu.NPUGraph()
+    fails("aclmdlRICaptureBegin", 207000)
+    with torch.npu.stream(torch.npu.Stream()):
+        raises(AclError, "207000 (ACL_ERROR_RT_FEATURE_NOT_SUPPORT)", other.capture_begin)
+    torch.npu.empty_cache()  # nothing is recorded any more
+    with torch.npu.device(1):
+        there = torch.ones(4, device="npu")
+        with torch.npu.graph(graph := torch.npu.NPUGraph(), stream=torch.npu.Stream()):
+            out = there.to(torch.float16)
+    graph.replay()
+    assert out.device.index == 1 and out.cpu().tolist() == [1.0] * 4
+    del graph, other
+
+
 # Kernels
 
 
@@ -617,6 +785,8 @@ def nothing_of_a_failed_call_is_left() -> None:
 
 @program("visible")
 def visible_devices() -> None:
+    with torch.npu.stream(torch.npu.Stream()):
+        raises(RuntimeError, "ASCEND_LAUNCH_BLOCKING=1, which waits", torch.npu.NPUGraph().capture_begin)
     assert torch.npu.device_count() == 2  # ASCEND_RT_VISIBLE_DEVICES=1,3,9
     raises(RuntimeError, "there are 2 devices", torch.empty, 1, device="npu:2")
     x = torch.ones(1, device="npu:1")

@@ -57,6 +57,13 @@ RUNTIME: dict[str, tuple[Any, ...]] = {
     "aclrtMemcpy": (P, SIZE, P, SIZE, I32),  # target, its room, source, count, aclrtMemcpyKind
     "aclrtMemcpyAsync": (P, SIZE, P, SIZE, I32, P),
     "aclrtMemsetAsync": (P, SIZE, I32, SIZE, P),
+    # acl/acl_rt.h; 15 "Model running instance management": experimental, and not on every chip. Modes and status are
+    # int32 enums. A recording ends on the stream on which it began; a model that runs may not be destroyed.
+    "aclmdlRICaptureBegin": (P, I32),  # aclrtStream, aclmdlRICaptureMode
+    "aclmdlRICaptureGetInfo": (P, P, P),  # aclmdlRICaptureStatus *, aclmdlRI *
+    "aclmdlRICaptureEnd": (P, P),  # aclmdlRI *
+    "aclmdlRIExecuteAsync": (P, P),  # aclmdlRI, aclrtStream
+    "aclmdlRIDestroy": (P,),
     # acl/acl_rt.h; 14 "Kernel loading and execution". Paths are absolute; the last argument of WithConfig is null.
     "aclrtBinaryLoadFromFile": (TEXT, P, P),  # options or null, aclrtBinHandle *
     "aclrtBinaryUnLoad": (P,),

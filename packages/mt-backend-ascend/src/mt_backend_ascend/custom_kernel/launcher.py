@@ -127,7 +127,14 @@ class Kernel:
             raise ValueError(f"{self.name}: tensor {at}: {error}") from None
 
     def _keep(self, structs: list[Any], runtime: Any, handle: Any, index: int) -> None:
-        self._kept = [(memory, event) for memory, event in self._kept if not event.query()]
+        graphs = getattr(runtime, "graphs", None)  # MindSpore's runtime has none
+        if graphs is not None and graphs.driver.recordings:
+            recording = graphs.recording(handle)
+            if recording is not None:
+                recording.kept.extend(structs)
+                return
+        else:
+            self._kept = [(memory, event) for memory, event in self._kept if not event.query()]
         if structs:
             event = runtime.event(index, False, False, False)
             event.record(handle)
