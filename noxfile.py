@@ -54,7 +54,6 @@ NIGHTLY = (
     "exam",
     "exam_on_fake",
     "compiled",
-    "tests_npu",
     "exam_npu",
     "exam_xla",
     "parity",
@@ -192,17 +191,17 @@ def _with_mindspore(session: nox.Session) -> None:
 def tests_npu(session: nox.Session) -> None:
     """Device npu on MindSpore's CPU kernels: programs, and a fifth of its exam."""
     _with_mindspore(session)
-    session.run("pytest", str(NPU_TESTS), "--timeout=600", *session.posargs)
+    session.run("pytest", str(NPU_TESTS), "--timeout=600", "--numprocesses=2", *session.posargs)
     session.run("python", str(NPU_TESTS / "make_status.py"), "--check")
     session.run("python", str(NPU_TESTS.parent / "snapshots" / "make_hccl_signatures.py"), "--check")
-    session.run("python", str(NPU_TESTS / "take_exam.py"), "--part", "1/5")
+    session.run("python", str(NPU_TESTS / "take_exam.py"), "--part", "1/5", "--jobs", "2")
 
 
 @nox.session(python="3.11")
 def exam_npu(session: nox.Session) -> None:
     """Take the exam of device npu on MindSpore's CPU kernels: ./dev exam_npu [--operators REGEX] [--gaps]."""
     _with_mindspore(session)
-    session.run("python", str(NPU_TESTS / "take_exam.py"), *session.posargs)
+    session.run("python", str(NPU_TESTS / "take_exam.py"), "--jobs", "2", *session.posargs)
 
 
 @nox.session

@@ -256,6 +256,17 @@ def test_what_is_not_supported_is_named() -> None:
     assert not hasattr(torch_npu, "npu_grouped_matmul")
 
 
+def test_names_of_amp() -> None:
+    from torch_npu.npu import amp
+    from torch_npu.npu.amp import GradScaler, autocast
+
+    assert torch.npu.amp is amp and amp.autocast is autocast
+    assert autocast(enabled=False).device == "npu" and autocast(enabled=False).fast_dtype is torch.float16
+    assert GradScaler(init_scale=4.0).get_scale() == 4.0 and isinstance(GradScaler(), torch.amp.GradScaler)
+    with pytest.raises(NotImplementedError, match="dynamic=False"):
+        GradScaler(dynamic=False)
+
+
 def test_operators_are_found_under_torch_ops() -> None:
     assert torch.equal(torch.ops.npu.npu_swiglu.default(x), torch_npu.npu_swiglu(x))
     assert str(torch.ops.npu.npu_rms_norm.default._schema).startswith("npu::npu_rms_norm(Tensor self, Tensor gamma")
@@ -270,6 +281,7 @@ assert not torch.ones(2).is_cuda
 assert torch.cuda.is_available() == torch.npu.is_available()
 assert torch.cuda.device_count is torch.npu.device_count
 assert torch.autocast("cuda", enabled=False).device == "npu"
+assert torch.amp.GradScaler("cuda").is_enabled()  # of npu, which is not asked for its devices
 try:
     torch.ones(2).cuda()
 except Exception as error:

@@ -8,15 +8,20 @@ they run on every device and have gradients. ``torch_npu.contrib.transfer_to_npu
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import mindtorch as torch
 
-from . import _attention, _dense, _formats, _norms
+from . import _amp, _attention, _dense, _formats, _norms
 from ._attention import *  # noqa: F403 - every operator, as the module lists them
 from ._dense import *  # noqa: F403
 from ._formats import *  # noqa: F403
 from ._norms import *  # noqa: F403
+
+# ``from torch_npu.npu.amp import autocast`` and ``torch.npu.amp``, as programs name them.
+torch.npu.amp = _amp
+sys.modules.update({"torch_npu.npu": torch.npu, "torch_npu.npu.amp": _amp, "mindtorch.npu.amp": _amp})
 
 if torch.distributed.is_available():
     from ._hccl import register

@@ -746,9 +746,9 @@ int aclrtDestroyEvent(uint64_t handle)
     pthread_mutex_lock(&lock);
     event *e = event_of(handle, "aclrtDestroyEvent");
     if (e) {
-        if (e->model && models[e->model - 1].alive) fake_violation("aclrtDestroyEvent of an event of a graph");
+        if (e->model > 0 && models[e->model - 1].alive) fake_violation("aclrtDestroyEvent of an event of a graph");
         if (e->pending_waits) fake_violation("aclrtDestroyEvent of an event that a stream still waits for");
-        if (e->recorded && streams[e->stream].done < e->position)
+        if (!e->model && e->recorded && streams[e->stream].done < e->position)
             fake_violation("aclrtDestroyEvent of an event that has not been reached");
         e->alive = 0;
     }
@@ -791,7 +791,7 @@ static int stream_waits(uint64_t on, uint64_t handle)
     if (!e || !s) return said(RT_HANDLE, "no event or no stream");
     if (!(e->flags & 1)) return said(RT_PARAM, "the event was made without ACL_EVENT_SYNC");
     if (!e->recorded) return said(RT_PARAM, "the event was not recorded");
-    if (e->model && !models[e->model - 1].active)
+    if (e->model < 0 || (e->model && !models[e->model - 1].active))
         return said(RT_EVENT_CAPTURED, "the event belongs to a graph, whose recording is over");
     if (e->model) { // the stream is recorded, too
         if (s->model && s->model != e->model) return said(107032, "the stream is recorded into another graph");
@@ -835,6 +835,10 @@ static int event_queried(uint64_t handle, int32_t *status)
 {
     event *e = event_of(handle, "aclrtQueryEventStatus");
     if (!e) return said(RT_HANDLE, "no event");
+    if (e->model) {
+        fake_violation("aclrtQueryEventStatus of an event of a graph");
+        return said(RT_EVENT_CAPTURED, "the event was recorded into a graph");
+    }
     stream *s = streams + e->stream;
     *status = !e->recorded || s->done >= e->position;
     if (!*status) run(s, s->done + 1);
@@ -997,7 +1001,7 @@ static void forgotten(model *m)
         free(t);
     }
     for (int i = 0; i < event_count; i++)
-        if (events[i].model == m - models + 1) events[i].model = events[i].recorded = 0;
+        if (events[i].model == m - models + 1) events[i].model = -1; // it never happens
 }
 
 static int captured(uint64_t handle, void **made)

@@ -328,6 +328,7 @@ def graphs_are_replayed() -> None:
     x = torch.arange(1000.0).to("npu")
     host = torch.full((1000,), 2.0).pin_memory()
     bits = torch.zeros(ctypes.sizeof(Tiling), dtype=torch.uint8, device="npu")
+    third = torch.zeros(5, device="npu")
 
     def body() -> Any:
         y = torch.empty(1000, device="npu")
@@ -336,6 +337,7 @@ def graphs_are_replayed() -> None:
         z = torch.empty(1000, device="npu")
         launch(4, y, y, z, 1, 1000)
         tiled(1, Tiling(7, 8, -1.5, -3, 2**63), bits)
+        third.copy_(torch.full((5,), 3.0).pin_memory(), non_blocking=True)
         assert torch.npu.is_current_stream_capturing()
         return z
 
@@ -343,6 +345,7 @@ def graphs_are_replayed() -> None:
     graph, z = recorded(body)
     assert not torch.npu.is_current_stream_capturing()
     gc.collect()
+    torch.empty(1, pin_memory=True)  # frees what nothing refers to
     rubbish = [torch.full((1000,), 9.0, device="npu") for _ in range(50)]
     torch.npu.synchronize()
     assert FAKE.fake_tasks_done() - done <= 60 and not bits.cpu().any()
@@ -350,7 +353,7 @@ def graphs_are_replayed() -> None:
         host.fill_(value)
         graph.replay()
         assert torch.equal(z.cpu(), 2 * (torch.arange(1000.0) + value)) and len(rubbish) == 50
-        assert Tiling.from_buffer_copy(bytes(bits.cpu().tolist())).seed == 2**63
+        assert Tiling.from_buffer_copy(bytes(bits.cpu().tolist())).seed == 2**63 and third.cpu().tolist() == [3.0] * 5
         x.fill_(0)
         graph.replay()
         assert z.cpu().unique().tolist() == [2 * value]
@@ -380,6 +383,12 @@ def several_streams_are_recorded() -> None:
             launch(1, y, y, z, 1, 64)
             y.record_stream(side)
         main.wait_stream(side)
+        brief = torch.npu.Stream()
+        brief.wait_stream(main)
+        main.wait_stream(brief)
+        del brief  # it would be handed out again, with the recording that it belongs to
+        with torch.npu.stream(torch.npu.Stream()):
+            assert not torch.npu.is_current_stream_capturing()
         return z
 
     graph, z = recorded(body)
@@ -387,6 +396,9 @@ def several_streams_are_recorded() -> None:
         torch.npu.Event().record()  # retired events are looked through: those of the graph are none of these
     graph.replay()
     assert z.cpu().tolist() == [4.0] * 64
+    graph.reset()
+    for _ in range(300):
+        torch.npu.Event().record()  # now those of the graph are among them
     event = torch.npu.Event()
 
     def apart() -> None:
@@ -398,7 +410,6 @@ def several_streams_are_recorded() -> None:
     raises(RuntimeError, "the event was recorded into a graph", event.query)
     torch.npu.synchronize()
     assert x.cpu().tolist() == [1.0] * 64
-    del graph, z
 
 
 @program("graphs")

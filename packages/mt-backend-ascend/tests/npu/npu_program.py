@@ -255,6 +255,104 @@ def bert() -> None:
     trains_alike(Tiny, torch.randint(0, 50, (3, 12)), torch.randint(0, 50, (3, 12)))
 
 
+@program
+def autocast() -> None:
+    """Listed operators compute in the half type, others in float32; a scaler's steps are those on the CPU."""
+    x = torch.randn(4, 8, generator=torch.Generator().manual_seed(0))
+    layer, ours = torch.nn.Linear(8, 4), torch.nn.Linear(8, 4)
+    ours.load_state_dict(layer.state_dict())
+    ours.to("npu")
+    assert torch.get_autocast_dtype("npu") is torch.float16
+    for dtype in (torch.float16, torch.bfloat16):
+        for model in (layer, ours):
+            model.zero_grad()
+            device = model.weight.device
+            given = x.to(device)
+            with torch.autocast(device.type, dtype=dtype):
+                assert torch.is_autocast_enabled(device.type)
+                made = model(given)
+                assert made.dtype is dtype and (given * given).dtype is torch.float32
+                with torch.autocast(device.type, enabled=False):
+                    assert model(given).dtype is torch.float32
+                loss = torch.nn.functional.mse_loss(made, torch.zeros_like(made))
+                # PyTorch's list for the CPU leaves softmax as it is; the one for accelerators does not.
+                assert made.softmax(0).dtype is (torch.float32 if device.type == "npu" else dtype)
+                assert loss.dtype is torch.float32
+            scaler, optimizer = torch.amp.GradScaler(device.type, init_scale=64.0), torch.optim.SGD(model.parameters(), 0.1)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        same(ours.weight.detach(), layer.weight.detach(), 4e-2 if dtype is torch.bfloat16 else 4e-3)
+    seen = []
+
+    class Cast(torch.autograd.Function):
+        @staticmethod
+        @torch.amp.custom_fwd(device_type="npu", cast_inputs=torch.float32)
+        def forward(ctx: Any, given: Any) -> Any:
+            seen.append((given.dtype, torch.is_autocast_enabled("npu")))
+            return given * 2
+
+        @staticmethod
+        @torch.amp.custom_bwd(device_type="npu")
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2
+
+    with torch.autocast("npu"):
+        Cast.apply(x.half().to("npu").requires_grad_()).sum().backward()
+    assert seen == [(torch.float32, False)]
+    infinite = torch.nn.Parameter(torch.ones(2, device="npu"))
+    scaler, optimizer = torch.amp.GradScaler("npu"), torch.optim.SGD([infinite], 0.1)
+    (scaler.scale(infinite.sum()) * float("inf")).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert infinite.detach().cpu().tolist() == [1.0, 1.0] and scaler.get_scale() == 2.0**15
+
+
+@program
+def programs_for_cuda() -> None:
+    """What `transfer_to_npu` renames is renamed everywhere that a device's name decides what is computed."""
+    import warnings
+
+    from torch_npu.contrib import transfer_to_npu  # noqa: F401 - importing it does it
+
+    warnings.simplefilter("ignore", FutureWarning)
+    weight = torch.nn.Parameter(torch.ones(2, 2, device="cuda"))
+    assert weight.is_cuda and weight.device.type == "npu"
+    seen = []
+
+    class Cast(torch.autograd.Function):
+        @staticmethod
+        @torch.amp.custom_fwd(device_type="cuda", cast_inputs=torch.float32)
+        def forward(ctx: Any, given: Any) -> Any:
+            seen.append((given.dtype, torch.is_autocast_enabled("cuda")))
+            return given * 2
+
+        @staticmethod
+        @torch.amp.custom_bwd(device_type="cuda")
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2
+
+    for scaler, around in (
+        (torch.cuda.amp.GradScaler(init_scale=8.0), torch.cuda.amp.autocast()),
+        (torch.amp.GradScaler("cuda", 8.0), torch.autocast("cuda")),
+    ):
+        optimizer = torch.optim.SGD([weight], 0.125)
+        weight.grad = None
+        before = weight.detach().cpu()
+        with around:
+            loss = Cast.apply(weight.half()).sum()
+            assert (weight @ weight).dtype is torch.float16
+        scaled = scaler.scale(loss)
+        assert scaler.is_enabled() and scaled.item() == 8 * loss.item()
+        scaled.backward()
+        scaler.step(optimizer)
+        assert torch.equal(weight.detach().cpu(), before - 0.25)
+    assert seen == [(torch.float32, False)] * 2
+    torch.set_autocast_enabled(True)
+    assert torch.is_autocast_enabled() and torch.is_autocast_enabled("npu")
+    torch.set_autocast_enabled(False)
+
+
 class Residual(torch.nn.Module):
     """A ResNet with one block."""
 

@@ -1,5 +1,7 @@
 """Take the exam of device ``npu`` on MindSpore's CPU target: ``python take_exam.py [--operators REGEX] [--part 1/5]``.
 
+``--jobs 2`` takes two halves of it at once.
+
 MindSpore can end the process that it runs in. So a child takes the checks and writes down each before it begins, and
 where it dies, the check that it was at has failed, and another child goes on behind it. With ``--gaps`` the
 failures are written down as known gaps.
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import itertools
 import json
 import os
 import re
@@ -17,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +38,8 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=1e9, help="fail when it takes longer")
     parser.add_argument("--gaps", action="store_true", help="write what failed into gaps.toml, for the checks taken")
     parser.add_argument("--no-gaps", action="store_true", help="as if none were known")
+    parser.add_argument("--jobs", type=int, default=1, help="how many children at once")
+    parser.add_argument("--job", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--from", dest="begin", type=int, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -52,7 +58,7 @@ def checks_of(options: argparse.Namespace) -> list[tuple[str, str, Any]]:
         for operator in exam.operators(check)
         if re.search(options.operators, operator) and re.search(options.checks, check)
     ]
-    return every[part - 1 :: parts]
+    return every[part - 1 :: parts][options.job :: options.jobs]
 
 
 class GivenUp(Exception):
@@ -81,11 +87,11 @@ def take(options: argparse.Namespace) -> None:
         print(json.dumps(said), flush=True)
 
 
-def outcomes() -> Iterator[tuple[str, str, str]]:
-    """(check, operator, what was said) of all checks, by as many children as it takes."""
+def outcomes(job: int) -> Iterator[tuple[str, str, str]]:
+    """(check, operator, what was said) of a job's checks, by as many children, one after the other, as it takes."""
     begin = 0
     while True:
-        command = [sys.executable, __file__, *sys.argv[1:], "--from", str(begin)]
+        command = [sys.executable, __file__, *sys.argv[1:], "--job", str(job), "--from", str(begin)]
         environment = os.environ | {"MT_ASCEND_TARGET": "CPU", "GLOG_v": "4", "OMP_NUM_THREADS": "1"}
         child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         at: list[Any] = []
@@ -161,11 +167,12 @@ def main() -> int:
         take(options)
         return 0
     start, taken, failures = time.monotonic(), collections.Counter[str](), []
-    for check, operator, said in outcomes():
-        taken[check] += 1
-        if said:
-            failures.append((check, operator, said))
-            print(check, operator, said, sep=" | ", flush=True)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for check, operator, said in itertools.chain(*pool.map(lambda job: list(outcomes(job)), range(options.jobs))):
+            taken[check] += 1
+            if said:
+                failures.append((check, operator, said))
+                print(check, operator, said, sep=" | ", flush=True)
     seconds = time.monotonic() - start
     print(json.dumps(taken), f"{len(failures)} failed, {seconds:.0f} s")
     if options.gaps:

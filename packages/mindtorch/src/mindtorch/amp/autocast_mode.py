@@ -159,7 +159,7 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:
     """Switch autocasting on or off in this thread; with one argument, for CUDA."""
     if enabled is None:
-        set_enabled("cuda", bool(device_type))
+        set_enabled(known_device("cuda"), bool(device_type))
     else:
         set_enabled(known_device(str(device_type)), enabled)
 
@@ -321,7 +321,8 @@ def custom_fwd(
         if cast_inputs is None or not is_autocast_enabled(device_type):
             return fwd(*args, **kwargs)
         with autocast(device_type, enabled=False):
-            return fwd(*_cast(args, device_type, cast_inputs), **_cast(kwargs, device_type, cast_inputs))
+            type_ = known_device(device_type)  # programs may have renamed it
+            return fwd(*_cast(args, type_, cast_inputs), **_cast(kwargs, type_, cast_inputs))
 
     return decorated
 

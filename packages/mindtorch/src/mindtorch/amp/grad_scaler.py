@@ -67,7 +67,8 @@ class GradScaler:
     ) -> None:
         self._device = device
         self._enabled = enabled
-        if enabled and device == "cuda" and not runtime_access.count_devices(device):
+        renamed = runtime_access.RENAMED.get(device, device)
+        if enabled and renamed == "cuda" and not runtime_access.count_devices(renamed):
             warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
             self._enabled = False
         if not self._enabled:
