@@ -16,7 +16,21 @@ stand_in()
 compiled()
 
 import mindtorch as torch  # noqa: E402 - on the stand-in
-from mt_backend_gpu.custom_kernel import CudaKernel, bf16, boolean, f16, f32, f64, i8, i32, i64, struct, tensor, tensor_ptr, u16  # noqa: E402
+from mt_backend_gpu.custom_kernel import (  # noqa: E402
+    CudaKernel,
+    bf16,
+    boolean,
+    f16,
+    f32,
+    f64,
+    i8,
+    i32,
+    i64,
+    struct,
+    tensor,
+    tensor_ptr,
+    u16,
+)
 
 AXPY = """
 extern "C" __global__ void axpy(const float* x, const float* y, float* out, float a, long long n) {
@@ -119,7 +133,8 @@ def refusals() -> None:
     raises(TypeError, "argument 4: a bare int", CudaKernel(AXPY, "axpy"), 1, 32, x, x, x, f32(0.5), 8)
     raises(TypeError, "takes 5 arguments", axpy, 1, 32, x)
     raises(TypeError, "torch.float32 is declared, not torch.float64", axpy, 1, 32, x.double(), x, x, 1, 8)
-    raises(ValueError, "argument 1: kernels of device 'cuda' cannot read a tensor on 'cpu'", axpy, 1, 32, x, x.cpu(), x, 1, 8)
+    elsewhere = "argument 1: kernels of device 'cuda' cannot read a tensor on 'cpu'"
+    raises(ValueError, elsewhere, axpy, 1, 32, x, x.cpu(), x, 1, 8)
     raises(ValueError, "use .contiguous()", axpy, 1, 32, x[::2], x, x, 1, 4)
     raises(ValueError, "at most 1024 threads, not 2048", axpy, 1, (64, 32), x, x, x, 1, 8)
     raises(ValueError, "a block has at most 2 dimensions", axpy, 1, (8, 8, 2), x, x, x, 1, 8)

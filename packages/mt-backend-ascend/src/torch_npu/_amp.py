@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import mindtorch as torch
+from mindtorch.amp.autocast_mode import autocast as _autocast
+from mindtorch.amp.grad_scaler import GradScaler as _GradScaler
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 
-class autocast(torch.autocast):
+class autocast(_autocast):
     """``torch.autocast("npu")``, in float16 where no dtype is given."""
 
     def __init__(self, enabled: bool = True, dtype: Any = torch.float16, cache_enabled: bool = True) -> None:
         super().__init__("npu", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 
-class GradScaler(torch.amp.GradScaler):
+class GradScaler(_GradScaler):
     """``torch.amp.GradScaler("npu")``.
 
     Raises

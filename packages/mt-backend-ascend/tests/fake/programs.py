@@ -549,7 +549,8 @@ def refused_arguments() -> None:
     )
     raises(TypeError, "struct() takes", struct, {"a": 1})
     for half in (custom_kernel.f16, custom_kernel.bf16):
-        raises(TypeError, f"argument 3: aclrtlaunch_axpy takes no {half.c_name} by value", launch, 1, x, x, x, half(1), 6)
+        words = f"argument 3: aclrtlaunch_axpy takes no {half.c_name} by value"
+        raises(TypeError, words, launch, 1, x, x, x, half(1), 6)
         declared = KernelLauncher(KERNELS, "axpy", (f, f, f, half, u32))
         raises(TypeError, "argument 3: aclrtlaunch_axpy takes no", declared, 1, x, x, x, 0.5, 6)
         raises(TypeError, f"{half} ({half.c_name}) takes a number, not bool", half, True)

@@ -278,7 +278,8 @@ def autocast() -> None:
                 # PyTorch's list for the CPU leaves softmax as it is; the one for accelerators does not.
                 assert made.softmax(0).dtype is (torch.float32 if device.type == "npu" else dtype)
                 assert loss.dtype is torch.float32
-            scaler, optimizer = torch.amp.GradScaler(device.type, init_scale=64.0), torch.optim.SGD(model.parameters(), 0.1)
+            scaler = torch.amp.GradScaler(device.type, init_scale=64.0)
+            optimizer = torch.optim.SGD(model.parameters(), 0.1)
             scaler.scale(loss).backward()
             scaler.step(optimizer)
             scaler.update()

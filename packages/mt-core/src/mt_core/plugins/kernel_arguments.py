@@ -23,8 +23,8 @@ from ..tensor import Tensor
 from . import runtime_access
 
 __all__ = [
-    "CType", "HalfType", "Passed", "Struct", "Typed", "address_of", "bf16", "boolean", "common_index", "f16", "f32", "f64",
-    "i8", "i16", "i32", "i64", "passed", "stream_handle", "struct", "tensor", "u8", "u16", "u32", "u64",
+    "CType", "HalfType", "Passed", "Struct", "Typed", "address_of", "bf16", "boolean", "common_index", "f16", "f32",
+    "f64", "i8", "i16", "i32", "i64", "passed", "stream_handle", "struct", "tensor", "u8", "u16", "u32", "u64",
 ]  # fmt: skip
 
 
@@ -204,9 +204,7 @@ def common_index(tensors: Iterable[Tensor], device_type: str) -> int:
     """
     found = {t.device.index or 0 for t in tensors}
     if len(found) > 1:
-        raise ValueError(
-            f"a kernel runs on one device, and its tensors lie on {sorted(found)} of type '{device_type}'"
-        )
+        raise ValueError(f"a kernel runs on one device, and its tensors lie on {sorted(found)} of type '{device_type}'")
     return found.pop() if found else runtime_access.current_index(device_type)
 
 
