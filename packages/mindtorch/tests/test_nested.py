@@ -229,8 +229,3 @@ def test_structures_that_reach_beyond_the_values_are_refused(offsets: list[int],
     counts = None if lengths is None else torch.tensor(lengths)
     with pytest.raises(RuntimeError):
         torch.nested.nested_tensor_from_jagged(torch.ones(2), torch.tensor(offsets, dtype=torch.int64), counts)
-
-
-def test_the_strided_layout_is_refused_by_name() -> None:
-    with pytest.raises(NotImplementedError, match="strided layout"):
-        torch.nested.nested_tensor([torch.ones(2)])

@@ -147,6 +147,9 @@ _EXPORTS = {
         ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage QInt32Storage QInt8Storage
         QUInt2x4Storage QUInt4x2Storage QUInt8Storage ShortStorage TypedStorage""",
     "mt_library": "Tag ops",
+    ".nested._internal.strided.creation": """_nested_from_padded _nested_from_padded_and_nested_example
+        _nested_tensor_from_mask _nested_tensor_from_mask_left_aligned _nested_tensor_from_tensor_list
+        _nested_view_from_buffer""",
 }
 #: What PyTorch has under two names.
 _OTHER_NAMES = {"bit": "uint1", "legacy_contiguous_format": "contiguous_format"}

@@ -123,7 +123,10 @@ def is_nonzero(input: Tensor) -> bool:
 @overridable_builtin
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
-    return _tensor("is_same_size", input).shape == _tensor("is_same_size", other, "other", 2).shape
+    first, second = _tensor("is_same_size", input), _tensor("is_same_size", other, "other", 2)
+    if first.is_nested or second.is_nested:
+        return bool(first.is_same_size(second))
+    return first.shape == second.shape
 
 
 @overridable_builtin

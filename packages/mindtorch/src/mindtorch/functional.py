@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import mt_core
@@ -15,6 +16,8 @@ _NAMES = frozenset(
 
 
 def __getattr__(name: str) -> Any:
+    if name == "F":
+        return importlib.import_module("mindtorch.nn.functional")
     if name in _NAMES and hasattr(mt_core, name):
         return getattr(mt_core, name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

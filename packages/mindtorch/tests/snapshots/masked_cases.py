@@ -18,6 +18,16 @@ mask2 = torch.tensor([[True, True, False], [False, True, True]])
 mt, mt1, mt2 = masked_tensor(data, mask), masked_tensor(data + 1, mask), masked_tensor(data * 2, mask2)
 d = torch.arange(6.0).reshape(2, 3)
 
+coo, csr = mask.to_sparse_coo().coalesce(), mask.to_sparse_csr()
+sp, sr = masked_tensor(data.sparse_mask(coo), coo), masked_tensor(data.sparse_mask(csr), csr)
+
+
+def sparse_grads(f, of=coo):
+    leaf = masked_tensor(data.sparse_mask(of), of, requires_grad=True)
+    made = f(leaf).to_dense()
+    made.sum().backward()
+    return made, leaf.grad
+
 
 def grads(f):
     leaf = masked_tensor(data.clone(), mask, requires_grad=True)
@@ -213,6 +223,86 @@ torch.masked.softmax(mt, 0)
 grads(lambda x: torch.cat([x, x * 2]))
 grads(lambda x: x.to_tensor(3.0) * d)
 dgrads(lambda x: (x - 1).log())
+sp
+sr
+sp.layout
+sr.layout
+sp.is_sparse
+sp.is_sparse_coo()
+sr.is_sparse_csr()
+sp.get_mask().to_dense()
+sp.get_data().to_dense()
+sr.get_data()
+sp.to_dense()
+sr.to_dense()
+sp.to_sparse_csr()
+mt.to_sparse()
+mt.to_sparse_coo()
+mt.to_sparse_csr()
+mt.to_sparse().to_dense()
+mt.to_sparse_csr().layout
+sp.sin()
+sr.exp()
+sp + sp
+sr * sr
+sp + 1
+sr * 2
+sp + sp.get_data()
+sp == sp
+sp + sr
+sp + mt
+mt + sp
+sp.sum()
+sr.sum()
+sp.mean()
+sr.mean()
+sp.amax()
+sr.amin()
+sp.prod()
+sp.argmax()
+sp.std()
+sr.sum(1)
+sp.mean(0)
+sp.t()
+sp.transpose(0, 1)
+sp[0]
+sp.clone()
+sr.clone()
+sp.double()
+sp.is_contiguous()
+sp.contiguous()
+sp.stride()
+sp.numel()
+sparse_grads(lambda x: x)
+sparse_grads(lambda x: x.sin())
+sparse_grads(lambda x: x * x)
+sparse_grads(lambda x: x)
+sparse_grads(lambda x: x, csr)
+sparse_grads(lambda x: x.exp(), csr)
+grads(lambda x: x.to_sparse().to_dense() * 2)
+grads(lambda x: x.to_sparse_csr().to_dense() * 2)
+masked_tensor(data.to_sparse(), coo)
+masked_tensor(data, coo)
+masked_tensor(data.sparse_mask(csr), coo)
+masked_tensor(data.to_sparse_csc(), mask.to_sparse_csc())
+masked_tensor(data.sparse_mask(coo), (~mask).to_sparse())
+masked_tensor(data.sparse_mask(coo), mask2.to_sparse())
+masked_tensor(data.sparse_mask(csr), mask2.to_sparse_csr())
+masked_tensor(data.bfloat16(), mask)
+masked_tensor(data + 0j, mask)
+masked_tensor(data > 2, mask, requires_grad=True)
+mt.sum().item()
+float(mt.mean())
+torch.where(mask, mt, 1.0)
+from_masked._combine_input_and_mask(torch.sum, data, mask)
+from_masked._combine_input_and_mask(torch.amax, data, mask[0])
+from_masked._combine_input_and_mask(torch.amin, data.int(), mask)
+from_masked._combine_input_and_mask(torch.prod, mt, None)
+from_masked._combine_input_and_mask(from_masked.norm, data, mask, -2)
+from_masked._combine_input_and_mask(torch.sin, data, mask)
+mt.clip(2, 4)
+torch.greater(mt, mt1)
+mt.less_(mt1)
 """.strip().splitlines()
 
 

@@ -283,7 +283,12 @@ def _shape_and_dtype(output: Any) -> tuple[Any, Any]:
     if isinstance(output, GradientEdge):
         metadata = output.node._input_metadata[output.output_nr]
         return metadata.shape, metadata.dtype
-    return output.shape, output.dtype
+    return _shape_of(output), output.dtype
+
+
+def _shape_of(tensor: Tensor) -> Any:
+    """The shape; of nested tensors, which tell none, what stands for it."""
+    return tensor._array.shape if tensor.is_nested else tensor.shape
 
 
 _BATCH_MISMATCH = (
@@ -296,12 +301,12 @@ _BATCH_HINT = " If you only want some tensors in `grad_output` to be considered 
 
 def _check_gradient(index: int, output: Any, grad: Tensor, batched: bool) -> None:
     shape, dtype = _shape_and_dtype(output)
-    given = grad.shape[1:] if batched else grad.shape
+    whole = _shape_of(grad)
+    given = whole[1:] if batched else whole
     if given != shape:
         subject, hint = (_BATCH_MISMATCH, _BATCH_HINT) if batched else ("Mismatch in shape: ", "")
         raise RuntimeError(
-            f"{subject}grad_output[{index}] has a shape of {grad.shape} and output[{index}] has a shape of "
-            f"{shape}.{hint}"
+            f"{subject}grad_output[{index}] has a shape of {whole} and output[{index}] has a shape of {shape}.{hint}"
         )
     if dtype.is_complex != grad.dtype.is_complex:
         raise RuntimeError(

@@ -87,11 +87,14 @@ class Rules:
             return None if computed is None else lambda *args: _in_place(overload, computed, args)
         return None
 
-    def _refusal(self, overload: Overload) -> Callee:
-        name, _, form = overload.name.partition(".")
+    def refused(self, name: str) -> Exception:
+        """The error for an operator that is not supported."""
+        name, _, form = name.partition(".")
+        return self._error(f"{name}.{form or 'default'}")
 
+    def _refusal(self, overload: Overload) -> Callee:
         def refuse(*args: Any) -> Any:
-            raise self._error(f"{name}.{form or 'default'}")
+            raise self.refused(overload.name)
 
         return refuse
 
@@ -112,7 +115,11 @@ def _write(target: Any, made: Any, overload: Overload) -> Any:
         For leaves that require grad, and where shape or dtype do not fit, in PyTorch's words.
     """
     if not isinstance(target, CompoundTensor):
-        raise RuntimeError(f"{overload.name}: what is computed of {type(made).__name__}s cannot be written to a tensor")
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(made._array.data.shape)}"
+            if target.numel() == 1 and isinstance(made, CompoundTensor) and made.is_nested
+            else f"{overload.name}: what is computed of {type(made).__name__}s cannot be written to a tensor"
+        )
     if is_grad_enabled() and target.requires_grad and target.is_leaf:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if not can_cast(made.dtype, target.dtype):

@@ -2,6 +2,7 @@
 
 from . import _ops as _ops
 from ._ops import _canonical_dim as _canonical_dim
+from ._ops import _combine_input_and_mask as _combine_input_and_mask
 from ._ops import _input_mask as _input_mask
 from ._ops import _output_mask as _output_mask
 from ._ops import amax as amax

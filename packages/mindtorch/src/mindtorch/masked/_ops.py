@@ -65,6 +65,9 @@ def _of_masked(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(input: Any, *args: Any, mask: Any = None, **kwargs: Any) -> Any:
         own = getattr(getattr(input, "_array", None), "mask", None) if isinstance(input, mt.Tensor) else None
         if own is not None:
+            if input.layout is not mt.strided:
+                input = input.to_dense()
+                own = input._array.mask
             mask = own if mask is None else own & _input_mask(own, mask=mask)
             input = elements(input)
         return function(input, *args, mask=mask, **kwargs)
@@ -105,6 +108,52 @@ def _output_mask(op: Any, input: mt.Tensor, *args: Any, **kwargs: Any) -> mt.Ten
     at = _BEFORE_DIM.get(name, 0)
     dims = _canonical_dim(args[at] if len(args) > at else kwargs.get("dim"), input.dim())
     return mt.any(selected, dims, kwargs.get("keepdim", False)) if input.dim() else selected
+
+
+def _neutral(name: str, input: mt.Tensor, args: tuple[Any, ...]) -> float | int:
+    """What stands in place of elements that are not selected, for a reduction of a name.
+
+    Raises
+    ------
+    NotImplementedError
+        Where there is no such number.
+    """
+    if name in ("sum", "cumsum"):
+        return 0
+    if name in ("prod", "cumprod"):
+        return 1
+    if name in ("amax", "argmax", "logaddexp", "amin", "argmin", "logsumexp"):
+        if not input.is_floating_point() and name == "logsumexp":
+            return mt.iinfo(input.dtype).min
+        return _bound(input, True, name, name not in ("amin", "argmin"))  # type: ignore[no-any-return]
+    if name == "norm":
+        return math.inf if args and args[0] == -math.inf else 0
+    if name == "median" and input.is_floating_point():
+        return math.nan
+    raise NotImplementedError(f"identity of {name} on {input.dtype} input")
+
+
+def _combine_input_and_mask(op: Any, input: Any, mask: Any, *args: Any) -> Any:
+    """The elements that a mask selects, and what leaves a reduction as it is in place of the others.
+
+    A tensor of a sparse layout becomes its elements at the indices of the mask. Without a mask, that of a masked tensor
+    counts, and an ordinary one is returned as it is.
+
+    Raises
+    ------
+    NotImplementedError
+        For functions that no number leaves as they are.
+    """
+    own = getattr(getattr(input, "_array", None), "mask", None)
+    if own is not None:
+        dense = input if input.layout is mt.strided else input.to_dense()
+        input, own = elements(dense), dense._array.mask
+        mask = own if mask is None else own & _input_mask(own, mask=mask)
+    if mask is None:
+        return input
+    if input.layout is not mt.strided:
+        return input.sparse_mask(mask.to_sparse(layout=input.layout) if mask.layout is not input.layout else mask)
+    return _filled(input, mask, _neutral(op.__name__, input, args))
 
 
 def _result_dtype(input: mt.Tensor, dtype: Any, integers_widen: _bool = False) -> mt.dtype:

@@ -1,4 +1,4 @@
-"""``torch.nested``: tensors of several lengths as one, in the jagged layout."""
+"""``torch.nested``: tensors of several sizes as one, in the jagged and in the strided layout."""
 
 from __future__ import annotations
 
@@ -14,39 +14,49 @@ from mt_core.interop import as_tensor
 
 from ._internal import rules as _rules
 from ._internal.nested_tensor import NestedTensor, nested, refuse_misfits
+from ._internal.strided import rules as _strided_rules
+from ._internal.strided.creation import from_tensor_list, of_rows
+from ._internal.strided.strided_tensor import StridedNestedTensor
 
 __all__ = [
     "as_nested_tensor", "masked_select", "narrow", "nested_tensor", "nested_tensor_from_jagged", "to_padded_tensor",
 ]  # fmt: skip
 
 
-def _refuse_strided(layout: Any) -> None:
-    if layout is None or layout is strided:
-        raise NotImplementedError(
-            "torch.nested: nested tensors of the strided layout are not supported by mindtorch. Use layout=torch.jagged"
-        )
-    if layout is not jagged:
+def _is_jagged(layout: Any) -> bool:
+    if layout is not None and layout is not strided and layout is not jagged:
         raise RuntimeError(f"Specified layout is unsupported for nested tensors: {layout}")
+    return layout is jagged
 
 
 def nested_tensor(
     tensor_list: Sequence[Any], *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Any:  # fmt: skip
-    """A nested tensor of copies of tensors, which differ in one dimension at most; a leaf.
+    """A nested tensor of copies of tensors; a leaf.
 
     Parameters
     ----------
     tensor_list
-        Tensors of one dtype and number of dimensions, or lists that become tensors.
+        Tensors with one number of dimensions, or lists that become tensors.
     layout
-        ``torch.jagged``.
+        ``torch.strided``, the default: of any sizes; or ``torch.jagged``: that differ in one dimension at most.
+
+    Raises
+    ------
+    TypeError, RuntimeError
+        For what is no list, and for tensors that do not go together.
     """
-    _refuse_strided(layout)
+    of_jagged = _is_jagged(layout)
     if pin_memory:
         raise NotImplementedError("torch.nested.nested_tensor: pin_memory= is not supported by mindtorch")
+    if not of_jagged and not isinstance(tensor_list, list):
+        raise TypeError("Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in nested_tensor")
     given = [one.detach() if isinstance(one, Tensor) else as_tensor(one, dtype=dtype) for one in tensor_list]
-    made = _from_list(given, dtype, device).detach()
+    made = _from_list(given, dtype, device) if of_jagged else from_tensor_list(given, dtype, device)
+    made = made.detach()
+    if requires_grad and not (made.dtype.is_floating_point or made.dtype.is_complex):
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return made.requires_grad_() if requires_grad else made
 
 
@@ -55,20 +65,26 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
 
     A nested tensor is returned as it is, or in another dtype or on another device.
     """
-    if isinstance(ts, NestedTensor):
-        if layout is None or layout is strided:
+    of_jagged = _is_jagged(layout)
+    if isinstance(ts, (NestedTensor, StridedNestedTensor)):
+        if layout is not ts.layout:
             raise RuntimeError("as_nested_tensor(): Converting between nested tensor layouts is not supported")
         return ts.to(dtype=dtype, device=device)
-    _refuse_strided(layout)
     if isinstance(ts, Tensor):
         if ts.dim() < 2:
             raise RuntimeError("as_nested_tensor(): Expected tensor argument to have dim() > 1")
+        if not of_jagged:
+            return of_rows(ts.to(dtype=dtype, device=device))
         count, rows = ts.shape[:2]
         data = ts.to(dtype=dtype, device=device).flatten(0, 1)
         offsets = mt.arange(count + 1, dtype=_int64, device=data.device) * rows
         return nested(data, offsets)
     if not isinstance(ts, (list, tuple)):
         raise TypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors ")
+    if not of_jagged:
+        if not all(isinstance(one, Tensor) for one in ts):
+            raise TypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors ")
+        return from_tensor_list(ts, dtype, device)
     return _from_list([one if isinstance(one, Tensor) else as_tensor(one) for one in ts], dtype, device)
 
 
@@ -139,9 +155,13 @@ def nested_tensor_from_jagged(
 def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = strided) -> Any:
     """A nested tensor of ``tensor[i, start[i] : start[i] + length[i]]``, which shares the memory of `tensor`.
 
-    `dim` is 1; `start` and `length` are numbers, or tensors with one for each component.
+    `dim` is 1; `start` and `length` are numbers, or tensors with one for each component. In the strided layout they are
+    numbers, for which `tensor.narrow` is taken.
     """
-    _refuse_strided(layout)
+    if not _is_jagged(layout):
+        if not isinstance(start, int) or not isinstance(length, int):
+            raise RuntimeError("start and length must be integers for the strided layout NT impl")
+        return of_rows(tensor.narrow(dim, start, length))
     if dim != 1:
         raise RuntimeError("jagged layout only supports dim=1")
     count, rows = tensor.shape[:2]
@@ -155,7 +175,11 @@ def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = stri
     ends: Any = (begins + lengths).tolist()
     if any(end > rows for end in ends):
         raise RuntimeError("narrow(): start + length is beyond the rows of the tensor")
-    return nested(tensor.flatten(0, 1), offsets, lengths, 1)
+    data = tensor.flatten(0, 1)
+    if mt.equal(offsets.diff(), lengths):  # no rows between the components
+        first: Any = offsets[0].item()
+        return nested(data[first : offsets[-1].item()], offsets - first, None, 1)
+    return nested(data, offsets, lengths, 1)
 
 
 def masked_select(tensor: Tensor, mask: Tensor) -> Any:
@@ -172,6 +196,8 @@ def masked_select(tensor: Tensor, mask: Tensor) -> Any:
 
 def to_padded_tensor(input: Any, padding: float, output_size: Any = None) -> Tensor:
     """An ordinary tensor of the components, filled up with `padding` to the longest, or to `output_size`."""
+    if isinstance(input, StridedNestedTensor):
+        return _strided_rules.padded(input, padding, output_size)
     if not isinstance(input, NestedTensor):
         raise TypeError("torch.nested.to_padded_tensor: expected a nested tensor")
     return _rules.padded(input, padding, output_size)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .. import formats
+from .. import formats, torch_names
 from ..cell import cell_of
 from ..devices import device
 from ..dtypes import dtype
@@ -139,8 +139,22 @@ def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
     return rebuilt(layout, data)
 
 
-def _rebuild_nested_tensor(*args: Any) -> Tensor:
-    raise _unsupported("nested sizes")
+def _rebuild_nested_tensor(buffer: Tensor, sizes: Tensor, strides: Tensor, storage_offsets: Tensor) -> Tensor:
+    """A nested tensor of the strided layout on a buffer, a leaf; sizes and strides are checked against the buffer.
+
+    Raises
+    ------
+    NotImplementedError
+        Where nothing that is installed makes nested tensors.
+    RuntimeError
+        For components that reach beyond the buffer.
+    """
+    try:
+        view: Any = torch_names.resolve("torch", "_nested_view_from_buffer")
+    except LookupError:
+        raise _unsupported("nested sizes") from None
+    made: Tensor = view(buffer.detach(), sizes, strides, storage_offsets)
+    return made.requires_grad_() if buffer.requires_grad else made
 
 
 def _rebuild_qtensor(

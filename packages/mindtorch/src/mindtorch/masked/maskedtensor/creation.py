@@ -6,7 +6,7 @@ from typing import Any
 from mt_autograd.function import Function
 from mt_core import Tensor
 
-from .core import MaskedTensor, masked, refuse_misfits
+from .core import MaskedTensor, fitted, masked
 
 __all__ = ["as_masked_tensor", "masked_tensor"]
 
@@ -50,7 +50,7 @@ class Constructor(Function):
 def as_masked_tensor(data: Tensor, mask: Tensor) -> Any:
     """`masked_tensor` with the history of the elements; their gradient is a masked tensor."""
     _warn()
-    refuse_misfits(data, mask)
+    data, mask = fitted(data, mask)
     if data.requires_grad:
         warnings.warn(
             "It is not recommended to create a MaskedTensor with a tensor that requires_grad. To avoid this, you can "

@@ -11,7 +11,8 @@ from mt_core.dispatch.registry import find_overload
 
 from ..._compound.layer import elements
 from .. import _ops
-from .core import RULES, MaskedTensor, masked
+from .core import RULES, MaskedTensor, masked, with_values
+from .matching import refuse_other_layout, same_masks
 
 __all__ = ["RULES"]
 
@@ -26,19 +27,27 @@ def _parts(value: Any) -> tuple[Any, Any]:
     return value, value
 
 
+def _told(value: Any) -> tuple[Any, Any]:
+    """As `_parts`, of sparse layouts the tensors of that layout."""
+    if isinstance(value, MaskedTensor) and value.layout is not mt.strided:
+        return value._array.whole(elements(value)), value._array.pattern
+    return _parts(value)
+
+
 def _mask_of_all(args: Any) -> Tensor:
-    """The mask that all masked tensors have.
+    """The mask that all masked tensors have, beside their elements.
 
     Raises
     ------
     ValueError
-        Where they have several, in PyTorch's words.
+        Where they have several, or several layouts, in PyTorch's words.
     """
-    first, *others = [arg._array.mask for arg in args if isinstance(arg, MaskedTensor)]
+    first, *others = [arg._array for arg in args if isinstance(arg, MaskedTensor)]
     for other in others:
-        if first.shape != other.shape or not mt.equal(first, other):
+        refuse_other_layout(first, other)
+        if not same_masks(first, other):
             raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
-    return first  # type: ignore[no-any-return]
+    return first.mask  # type: ignore[no-any-return]
 
 
 def _beside(mask: Tensor, value: Any) -> Any:
@@ -46,9 +55,34 @@ def _beside(mask: Tensor, value: Any) -> Any:
 
     Its gradient elsewhere is 0, even where that of the operator is NaN.
     """
+    if isinstance(value, Tensor) and not isinstance(value, MaskedTensor) and value.layout is not mt.strided:
+        value = (value.coalesce() if value.layout is mt.sparse_coo else value).values()
     if not isinstance(value, Tensor) or isinstance(value, MaskedTensor) or not value.requires_grad:
         return _parts(value)[0]
     return mt.where(mask, value, value.detach())
+
+
+def _refuse_ordinary(first: Any, args: Any) -> None:
+    """Refuse ordinary tensors beside one of a sparse layout whose values are not beside its own.
+
+    Raises
+    ------
+    ValueError
+        For other layouts, and other indices.
+    """
+    for arg in args:
+        if not isinstance(arg, Tensor) or isinstance(arg, MaskedTensor) or not arg.dim():
+            continue
+        refuse_other_layout(first._array, arg)
+        if arg.layout is mt.sparse_coo:
+            theirs, ours = [arg.coalesce().indices()], [first._array.pattern.indices()]
+        elif arg.layout is mt.sparse_csr:
+            theirs = [arg.crow_indices(), arg.col_indices()]
+            ours = [first._array.pattern.crow_indices(), first._array.pattern.col_indices()]
+        else:
+            continue
+        if not all(a.shape == b.shape and mt.equal(a, b) for a, b in zip(theirs, ours, strict=True)):
+            raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
 
 
 def pointwise(overload: Any) -> Callable[..., Any]:
@@ -56,7 +90,11 @@ def pointwise(overload: Any) -> Callable[..., Any]:
 
     def run(*args: Any) -> Any:
         mask = _mask_of_all(args)
+        first = next(arg for arg in args if isinstance(arg, MaskedTensor))
+        _refuse_ordinary(first, args)
         made = overload.call(*[_beside(mask, arg) for arg in args])
+        if first.layout is not mt.strided:
+            return with_values(first._array.pattern, made)
         return masked(made, mask if mask.shape == made.shape else mask.expand(made.shape))
 
     return run
@@ -72,7 +110,7 @@ RULES.elementwise = pointwise
 )  # fmt: skip
 def moved(overload: Any, *args: Any) -> Any:
     """Operators that move elements: the mask goes with them."""
-    both = [_parts(arg) for arg in args]
+    both = [_told(arg) for arg in args]
     if overload.name in ("cat", "stack") and not all(isinstance(one, MaskedTensor) for one in args[0]):
         raise TypeError(f"{overload.name}: masked tensors are joined with masked tensors only")
     data, mask = (overload.call(*[pair[which] for pair in both]) for which in (0, 1))
@@ -93,6 +131,12 @@ def index(overload: Any, self: Any, indices: Any) -> Any:
 def kept(overload: Any, self: Any, *args: Any) -> Any:
     """Copies, and tensors like others: the mask is that of the first."""
     data, mask = elements(self), self._array.mask
+    if self.layout is not mt.strided:
+        if overload.name == "contiguous":
+            raise ValueError("MaskedTensors with sparse data do not have is_contiguous")
+        if overload.name not in ("clone", "_to_copy"):
+            raise RULES.refused(overload.name)
+        return with_values(self._array.pattern, overload.call(data, *args))
     made = overload.call(data, *args)
     if made is data:
         return self
@@ -114,12 +158,14 @@ def copy_(overload: Any, self: Any, src: Any, non_blocking: bool) -> Any:
     if self.requires_grad or src.requires_grad:
         raise NotImplementedError("copy_ of masked tensors is not differentiable here")
     data = overload.call(self._array.data.clone(), _parts(src)[0], non_blocking)
-    self._array.take(masked(data, self._array.mask)._array)
+    self._array.take(self._array.with_data(data))
     return self
 
 
 @RULES.rule("where.self")
 def where(overload: Any, condition: Any, self: Any, other: Any) -> Any:
+    if any(isinstance(one, Tensor) and one.layout is not mt.strided for one in (condition, self, other)):
+        raise RULES.refused("where.self")
     if isinstance(condition, MaskedTensor):
         raise TypeError("where: the condition must be an ordinary tensor")
     everywhere = mt.ones([], dtype=mt.bool, device=condition.device)
@@ -135,6 +181,15 @@ def masked_fill(overload: Any, *args: Any) -> Any:
 
 
 def _reduced(function: Any, self: Any, dims: Any, keepdim: bool, **options: Any) -> Any:
+    name = function.__name__
+    if self.layout is not mt.strided:
+        if dims is not None:
+            raise TypeError(
+                f"Multiple dispatch failed for 'torch.Tensor.{name}'; all __torch_function__ handlers returned "
+                f"NotImplemented: no dim= for MaskedTensor of the layout {self.layout}"
+            )
+        if name in ("argmax", "argmin"):  # an index of all elements, not of the values
+            self = self.to_dense()
     data, mask = elements(self), self._array.mask
     made = function(data, dims, keepdim=keepdim, mask=mask, **options)
     return masked(made.to(data.dtype), _ops._output_mask(function, data, dims, keepdim=keepdim, mask=mask))
@@ -193,6 +248,8 @@ _enter_reductions()
 @RULES.rule("all", "all.dim", "all.dims", "any", "any.dim", "any.dims")
 def truth(overload: Any, self: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Elements that are not there do not count."""
+    if self.layout is not mt.strided:
+        raise RULES.refused(overload.name)
     data, mask = elements(self), self._array.mask
     neutral = overload.name.startswith("all")
     given = () if dim is None and overload.name in ("all", "any") else (dim, keepdim)
@@ -203,5 +260,7 @@ def truth(overload: Any, self: Any, dim: Any = None, keepdim: bool = False) -> A
 
 @RULES.rule("_softmax", "_log_softmax")
 def softmax(overload: Any, self: Any, dim: int, half_to_float: bool) -> Any:
+    if self.layout is not mt.strided:
+        raise RULES.refused(overload.name)
     function = _ops.softmax if overload.name == "_softmax" else _ops.log_softmax
     return masked(function(elements(self), dim, mask=self._array.mask), self._array.mask)

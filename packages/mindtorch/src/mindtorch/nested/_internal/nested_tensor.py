@@ -314,6 +314,60 @@ def rows_of(self: Any) -> Rows:
     return Rows(self._array.offsets, self._array.lengths)
 
 
+def jagged_from_list(tensors: Sequence[Tensor], offsets: Tensor | None, dtype: Any = None, device: Any = None) -> Any:
+    """A nested tensor of tensors that differ in their first dimension, and its offsets: those given, or new ones.
+
+    Raises
+    ------
+    RuntimeError
+        Where the offsets are not those of the tensors.
+    """
+    given = [tensor.to(dtype=dtype, device=device) for tensor in tensors]
+    ends = list(itertools.accumulate((tensor.shape[0] for tensor in given), initial=0))
+    if offsets is None:
+        offsets = mt.tensor(ends, dtype=int64, device=given[0].device)
+    elif offsets.tolist() != ends:
+        raise RuntimeError("jagged_from_list: the offsets are not those of the tensors")
+    return nested(mt.cat(given), offsets), offsets
+
+
+def nested_view_from_values_offsets(
+    values: Tensor, offsets: Tensor, ragged_idx: int = 1, min_seqlen: int | None = None, max_seqlen: int | None = None
+) -> Any:
+    """A nested tensor on values; how long its components are is read from the offsets."""
+    refuse_misfits(values, offsets, None, ragged_idx)
+    return nested(values, offsets, None, ragged_idx)
+
+
+def nested_view_from_values_offsets_lengths(
+    values: Tensor, offsets: Tensor, lengths: Tensor, ragged_idx: int = 1, min_seqlen: int | None = None,
+    max_seqlen: int | None = None,
+) -> Any:  # fmt: skip
+    """As `nested_view_from_values_offsets`, of components with fewer rows than there are up to the next."""
+    refuse_misfits(values, offsets, lengths, ragged_idx)
+    return nested(values, offsets, lengths, ragged_idx)
+
+
+def buffer_from_jagged(jagged: Any) -> Tensor:
+    """The values of a nested tensor."""
+    return jagged.values()  # type: ignore[no-any-return]
+
+
+def get_tensor_symint(tensor: Tensor, *, coeff: int = 1) -> Any:
+    """The ragged size that offsets, or lengths, stand for, times a coefficient."""
+    size = nested_int_of(tensor)
+    return size if coeff == 1 else size * coeff
+
+
+class ViewNestedFromBuffer:
+    """PyTorch's name for the way from values to a nested tensor."""
+
+    @staticmethod
+    def apply(values: Tensor, offsets: Tensor, metadata_cache: Any = None) -> Any:
+        """A nested tensor on values; what is known of the lengths is read from the offsets."""
+        return nested_view_from_values_offsets(values, offsets)
+
+
 def outer(self: Any, dim: int, name: str) -> int:
     """A dimension of the values, from one of the nested tensor that is neither the first nor the ragged one.
 

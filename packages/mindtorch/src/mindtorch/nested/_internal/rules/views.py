@@ -48,6 +48,8 @@ def _viewed(overload: Any, self: Any, size: list[Any]) -> tuple[Tensor, int]:
     """The values in the sizes of a view, and its ragged dimension."""
     array, data = self._array, elements(self)
     refused = RuntimeError(f"view(): cannot view shape {tuple(self.shape)} as {size}")
+    if size and isinstance(size[0], int) and size[0] == -1:
+        size[0] = array.shape[0]
     exact = [at for at, n in enumerate(size) if isinstance(n, SymInt)]
     found = exact or [at for at, n in enumerate(size) if isinstance(n, int) and n == -1]
     if len(found) != 1 or found[0] == 0 or not size or size[0] != array.shape[0]:

@@ -1,0 +1,1 @@
+"""Nested tensors of the strided layout: components of any sizes, which lie in one piece of memory."""
