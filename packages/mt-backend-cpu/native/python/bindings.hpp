@@ -30,6 +30,7 @@ extern PyMethodDef conv_methods[];
 extern PyMethodDef executor_methods[];
 extern PyMethodDef attention_methods[];
 extern PyMethodDef fft_methods[];
+extern PyMethodDef writing_methods[];
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 

@@ -317,7 +317,8 @@ bool add_executors(PyObject* module) {
     return add<Elementwise, elementwise_new, elementwise_traverse, elementwise_clear>(
                module, "mt_backend_cpu._native.Elementwise", "Elementwise") &&
            add<ViewOf, view_new, view_traverse, view_clear>(module, "mt_backend_cpu._native.View", "View") &&
-           add_planned(module) && add_recorder(module);
+           add_planned(module) && add_recorder(module) && add_writer(module) &&
+           add_factory(module);
 }
 
 }  // namespace mt

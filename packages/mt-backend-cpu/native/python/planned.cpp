@@ -167,6 +167,7 @@ struct Planned {
     size_t count;
     size_t lead;  // arguments up to the last that changes from call to call
     bool strided;
+    bool writes;  // into the first argument, which is returned
     Kind kinds[MOST_ARGUMENTS];
     std::vector<Plan*>* buckets;
     size_t plans;
@@ -219,7 +220,7 @@ Plan* make_plan(Planned* self, PyObject* const* arguments, const Description& d,
         if (read_all && (plan->function == nullptr || !is_tuple(plan->between) || !is_tuple(plan->rest) ||
                          (plan->stored != nullptr && plan->dtype == nullptr) ||
                          (plan->several != nullptr && (!is_tuple(plan->several) || plan->handed_over == nullptr)) ||
-                         (plan->stored == nullptr && plan->finish == nullptr))) {
+                         (plan->stored == nullptr && plan->finish == nullptr && !self->writes))) {
             PyErr_SetString(PyExc_TypeError, "a plan that is not what the core makes");
             read_all = false;
         }
@@ -312,10 +313,26 @@ PyObject* several_finished(const Plan* plan, PyObject* values, PyObject* keys) {
     return PyObject_CallOneArg(plan->handed_over, made.get());
 }
 
+// Whether the first argument, which is written, lies on other memory than the tensors that are read.
+bool is_apart(const Planned* self, PyObject* const* arguments) {
+    const auto shares = [&](PyObject* tensor) {
+        return is_tensor(tensor) && (tensor == arguments[0] || share_memory(arguments[0], tensor));
+    };
+    if (!is_tensor(arguments[0])) return false;
+    for (size_t i = 1; i < self->count; ++i) {
+        if (shares(arguments[i])) return false;
+        if (PyTuple_CheckExact(arguments[i]) || PyList_CheckExact(arguments[i]))
+            for (Py_ssize_t k = 0; k < Py_SIZE(arguments[i]); ++k)
+                if (shares(PySequence_Fast_ITEMS(arguments[i])[k])) return false;
+    }
+    return true;
+}
+
 PyObject* planned_call(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* names) {
     Planned* self = reinterpret_cast<Planned*>(object);
     if (names != nullptr || static_cast<size_t>(PyVectorcall_NARGS(flags)) != self->count)
         return handed_over(&self->head, arguments, flags, names);
+    if (self->writes && !is_apart(self, arguments)) return handed_over(&self->head, arguments, flags, names);
     Description d;
     for (size_t i = 0; i < self->count; ++i)
         if (!describe(arguments[i], self->kinds[i], self->strided, d))
@@ -372,6 +389,10 @@ PyObject* planned_call(PyObject* object, PyObject* const* arguments, size_t flag
     const size_t handed = static_cast<size_t>(to - given - 1);
     PyObject* value = run_kernel(plan->function, given + 1, handed | PY_VECTORCALL_ARGUMENTS_OFFSET);
     if (value == nullptr) return tell_no_memory(plan->function);
+    if (self->writes) {
+        Py_DECREF(value);
+        return count_write(arguments[0]) ? Py_NewRef(arguments[0]) : nullptr;
+    }
     if (plan->stored == nullptr) {
         Reference unfinished(value);
         if (plan->several != nullptr) {
@@ -447,16 +468,16 @@ bool kind_named(PyObject* name, Kind* kind) {
     return false;
 }
 
-// Planned(otherwise, plan, keys, as_array, kinds, lead, strided)
+// Planned(otherwise, plan, keys, as_array, kinds, lead, strided, writes)
 PyObject* planned_new(PyTypeObject* type, PyObject* args, PyObject*) {
     PyObject *otherwise, *plan, *keys, *as_array, *kinds;
     Py_ssize_t lead;
-    int strided;
-    if (!PyArg_ParseTuple(args, "OOOOO!np", &otherwise, &plan, &keys, &as_array, &PyTuple_Type, &kinds, &lead,
-                          &strided))
+    int strided, writes;
+    if (!PyArg_ParseTuple(args, "OOOOO!npp", &otherwise, &plan, &keys, &as_array, &PyTuple_Type, &kinds, &lead,
+                          &strided, &writes))
         return nullptr;
     const Py_ssize_t count = PyTuple_GET_SIZE(kinds);
-    if (count > static_cast<Py_ssize_t>(MOST_ARGUMENTS) || lead < 0 || lead > count) {
+    if (count > static_cast<Py_ssize_t>(MOST_ARGUMENTS) || lead < 0 || lead > count || (writes && count == 0)) {
         PyErr_SetString(PyExc_ValueError, "planned executors take up to 16 arguments");
         return nullptr;
     }
@@ -471,11 +492,36 @@ PyObject* planned_new(PyTypeObject* type, PyObject* args, PyObject*) {
     made->count = static_cast<size_t>(count);
     made->lead = static_cast<size_t>(lead);
     made->strided = strided != 0;
+    made->writes = writes != 0;
     made->buckets = new std::vector<Plan*>[BUCKETS];
     for (Py_ssize_t i = 0; i < count; ++i)
         if (!kind_named(PyTuple_GET_ITEM(kinds, i), &made->kinds[i])) return nullptr;
     return owner.release();
 }
+
+// before(otherwise): the same before another executor, with plans of its own.
+PyObject* planned_before(PyObject* object, PyObject* otherwise) {
+    Planned* self = reinterpret_cast<Planned*>(object);
+    Planned* made = reinterpret_cast<Planned*>(Py_TYPE(object)->tp_alloc(Py_TYPE(object), 0));
+    if (made == nullptr) return nullptr;
+    made->head.call = planned_call;
+    made->head.otherwise = Py_NewRef(otherwise);
+    made->plan = Py_NewRef(self->plan);
+    made->keys = Py_NewRef(self->keys);
+    made->as_array = Py_NewRef(self->as_array);
+    made->count = self->count;
+    made->lead = self->lead;
+    made->strided = self->strided;
+    made->writes = self->writes;
+    std::memcpy(made->kinds, self->kinds, sizeof made->kinds);
+    made->buckets = new std::vector<Plan*>[BUCKETS];
+    return reinterpret_cast<PyObject*>(made);
+}
+
+PyMethodDef planned_methods[] = {
+    {"before", planned_before, METH_O, "before(otherwise): the same before another executor"},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 PyMemberDef planned_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Executor, call), READONLY, nullptr},
@@ -490,6 +536,7 @@ PyType_Slot planned_slots[] = {
     {Py_tp_clear, reinterpret_cast<void*>(planned_clear)},
     {Py_tp_dealloc, reinterpret_cast<void*>(planned_dealloc)},
     {Py_tp_members, planned_members},
+    {Py_tp_methods, planned_methods},
     {0, nullptr},
 };
 

@@ -74,9 +74,9 @@ PyObject* quiet_context() {
 
 }  // namespace
 
-PyObject* run_kernel(PyObject* function, PyObject* const* arguments, size_t count) {
+PyObject* run_kernel(PyObject* function, PyObject* const* arguments, size_t count, PyObject* names) {
     if (PyCFunction_CheckExact(function) && PyCFunction_GET_SELF(function) == core.module)
-        return PyObject_Vectorcall(function, arguments, count, nullptr);
+        return PyObject_Vectorcall(function, arguments, count, names);
     PyObject* found = quiet_context();
     if (found == nullptr) return nullptr;
     Reference context(Py_NewRef(found));
@@ -84,9 +84,9 @@ PyObject* run_kernel(PyObject* function, PyObject* const* arguments, size_t coun
         // A kernel of this thread runs already: it called an operator, and warnings are off.
         if (!PyErr_ExceptionMatches(PyExc_RuntimeError)) return nullptr;
         PyErr_Clear();
-        return PyObject_Vectorcall(function, arguments, count, nullptr);
+        return PyObject_Vectorcall(function, arguments, count, names);
     }
-    PyObject* result = PyObject_Vectorcall(function, arguments, count, nullptr);
+    PyObject* result = PyObject_Vectorcall(function, arguments, count, names);
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     if (result == nullptr) PyErr_Fetch(&type, &value, &traceback);
     if (PyContext_Exit(context.get()) < 0) {
@@ -98,6 +98,31 @@ PyObject* run_kernel(PyObject* function, PyObject* const* arguments, size_t coun
     }
     if (result == nullptr) PyErr_Restore(type, value, traceback);
     return result;
+}
+
+bool share_memory(PyObject* a, PyObject* b) {
+    PyObject *one = slot(a, core.cell), *other = slot(b, core.cell);
+    if (one == Py_None || other == Py_None || one == nullptr || other == nullptr) return false;
+    if (one == other) return true;
+    PyObject* block = slot(one, core.block);
+    return block != Py_None && block == slot(other, core.block);
+}
+
+bool count_write(PyObject* tensor) {
+    PyObject* cell = cell_of(tensor);
+    if (cell == nullptr) return false;
+    Reference kept(Py_NewRef(cell));
+    // Cells that count as one with others have their version elsewhere.
+    const bool is_plain = Py_IS_TYPE(cell, core.cell_type);
+    Reference version(is_plain ? Py_NewRef(slot(cell, core.version)) : PyObject_GetAttrString(cell, "version"));
+    if (!version) return false;
+    const long long before = PyLong_AsLongLong(version.get());
+    if (before == -1 && PyErr_Occurred()) return false;
+    Reference counted(PyLong_FromLongLong(before + 1));
+    if (!counted) return false;
+    if (!is_plain) return PyObject_SetAttrString(cell, "version", counted.get()) == 0;
+    Py_SETREF(slot(cell, core.version), counted.release());
+    return true;
 }
 
 PyObject* handed_over(Executor* executor, PyObject* const* arguments, size_t flags, PyObject* names) {

@@ -43,10 +43,20 @@ inline bool same_shape(PyArrayObject* a, PyArrayObject* b) {
 PyObject* new_tensor(PyObject* array, PyObject* dtype, PyObject* keys);
 
 // Calls a kernel with NumPy's floating-point warnings off. Functions of this module raise none, and are called at once.
-PyObject* run_kernel(PyObject* function, PyObject* const* arguments, size_t count);
+PyObject* run_kernel(PyObject* function, PyObject* const* arguments, size_t count, PyObject* names = nullptr);
 
 // The tensor's cell, borrowed, made if it has none yet; null with an error.
 PyObject* cell_of(PyObject* tensor);
+
+// Whether two tensors lie on one storage, as far as the core knows.
+bool share_memory(PyObject* a, PyObject* b);
+
+// Counts a write to a tensor; false with an error.
+bool count_write(PyObject* tensor);
+
+// Writes a number to all elements of a row-major array in the machine's byte order; NotImplemented, having written
+// nothing, where its dtype may not take it.
+PyObject* fill_with(PyArrayObject* target, PyObject* value);
 
 // The offset of a slot that a class has; false with an error where it has none.
 bool find_slot(PyObject* cls, const char* name, Py_ssize_t* offset);
@@ -67,5 +77,7 @@ PyObject* handed_over(Executor* executor, PyObject* const* arguments, size_t fla
 bool add_executors(PyObject* module);
 bool add_planned(PyObject* module);
 bool add_recorder(PyObject* module);
+bool add_writer(PyObject* module);
+bool add_factory(PyObject* module);
 
 }  // namespace mt

@@ -23,6 +23,9 @@ class NativeExecutors:
         self.planned = library.Planned
         self.view = library.View
         self.recorder = library.Recorder
+        self.writer = library.Writer
+        self.factory = library.Factory
+        self.writes = {"copy_": library.copy_into, "fill_.Scalar": library.fill_into, "zero_": library.zero_into}
 
 
 #: None where there is no library, or where NumPy's warnings are not kept in a context of the thread (NumPy 1).

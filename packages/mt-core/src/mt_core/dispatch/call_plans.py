@@ -20,7 +20,7 @@ from ..tensor import Tensor
 from .registry import Overload
 from .views import contiguity_of
 
-__all__ = ["changes", "checked_once", "choosing", "kinds_of", "leading", "planned", "unplanned"]
+__all__ = ["changes", "checked_once", "choosing", "kinds_of", "leading", "planned", "planned_writes", "unplanned"]
 
 Callee = Callable[..., Any]
 
@@ -182,7 +182,21 @@ def planned(overload: Overload, prepare: Any, strided: bool) -> Callee:
     if executors is None or "numbers" in kinds or len(kinds) > _MOST_ARGUMENTS:
         return run  # type: ignore[no-any-return]
     return executors.planned(  # type: ignore[no-any-return]
-        run, prepare.plan, prepare.keys, backend.as_array, kinds, leading(kinds), strided
+        run, prepare.plan, prepare.keys, backend.as_array, kinds, leading(kinds), strided, False
+    )
+
+
+def planned_writes(overload: Overload, prepare: Any, otherwise: Callee) -> Callee:
+    """An operator that writes into its first argument, with plans, where the backend's own executors make them.
+
+    They take row-major tensors, of which none shares memory with what is written.
+    """
+    kinds, backend = kinds_of(overload, False), prepare.backend
+    executors = getattr(backend, "executors", None)
+    if executors is None or "numbers" in kinds or len(kinds) > _MOST_ARGUMENTS:
+        return otherwise
+    return executors.planned(  # type: ignore[no-any-return]
+        otherwise, prepare.plan, 0, backend.as_array, kinds, leading(kinds), False, True
     )
 
 

@@ -46,7 +46,7 @@ from ..keys import (
 from ..plugins.discovery import find_layer
 from ..plugins.protocols import FALLTHROUGH
 from ..state import effective_keys, intern_mode, mode_triple, tls
-from . import composed, derived, executors, taken_apart
+from . import composed, derived, executors, taken_apart, writers
 from .dtype_checks import asked_before
 from .kernel import Kernel
 from .lookup import backend_for, composite_of, kernels_of
@@ -144,9 +144,8 @@ def resolve(overload: Overload, call_keys: int) -> Callee:
     if _is_guarded(call_keys):
         found = _guarded(overload, found) if overload.schema.is_mutable else composed.counting_writes(overload, found)
     if overload.schema.is_mutable and overload.declaration.form != "out" and not is_hollow(call_keys):
-        found = kept_apart(
-            overload, found, lambda: _rule_of_either(overload)
-        )  # out= forms ask once the output has its shape
+        # out= forms ask once the output has its shape
+        found = writers.still_before(kept_apart(overload, found, lambda: _rule_of_either(overload)), found)
     overload.cache[call_keys] = found
     return found
 
@@ -321,7 +320,11 @@ def _backend_slot(overload: Overload, key: int, call_keys: int) -> Callee:
     complete = any(kernel.accepts.everything() for kernel in kernels)
     otherwise = None if complete else _made_of_operators(overload)
     if otherwise is not None and not kernels:
-        return otherwise
+        if key != CPU:
+            return otherwise
+        if overload.schema.is_mutable:
+            return writers.onto_memory(overload, otherwise, backend_for(key), call_keys)
+        return writers.making(overload, otherwise, backend_for(key), executors.result_keys(key, call_keys), call_keys)
     several = has_several_devices(call_keys) and key != META
     own_kernel_writes = bool(kernels) and overload.schema.is_mutable
     as_numbers = several and overload.declaration.kind == "elementwise" and not own_kernel_writes

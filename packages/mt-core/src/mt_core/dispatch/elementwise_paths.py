@@ -20,6 +20,7 @@ from ..keys import STRIDED
 from ..state import nested, tls
 from ..tensor import Tensor
 from ..tensor_types import TENSORS
+from . import writers
 from .elementwise import NUMBERS, Callee, Elementwise, is_elsewhere, takes_dtype
 from .kernel import Kernel, is_default, runner_for
 from .memory import share_memory
@@ -408,10 +409,13 @@ def build_inplace(
     if not entries:
         return general
     if len(operator.operands_at) == 1 and not direct.parameters:
-        return _inplace_unary(general, entries, direct.runner)
-    if operator.operands_at == operator.promoting == overload.tensor_positions == (0, 1):
-        return _inplace_binary(general, entries, direct, operator.weak)
-    return general
+        otherwise = _inplace_unary(general, entries, direct.runner)
+    elif operator.operands_at == operator.promoting == overload.tensor_positions == (0, 1):
+        otherwise = _inplace_binary(general, entries, direct, operator.weak)
+    else:
+        return general
+    filled = [writers.filling(d, d, function, operator.weak.get(d, ())) for d, function in entries.items()]
+    return writers.before(otherwise, backend, direct.runner, len(operator.operands_at), direct.parameters, filled)
 
 
 def _inplace_unary(general: Callee, entries: dict[dtype, Callee], runner: Any) -> Callee:
@@ -492,7 +496,9 @@ def build_out(
     operands = operator.operands_at
     if not entries or out_at != len(arguments) - 1 or operands != functional.tensor_positions or len(operands) > 2:
         return filled
-    return _fill_one(filled, entries, direct) if operands == (0,) else _fill_of_two(filled, entries, direct)
+    otherwise = _fill_one(filled, entries, direct) if operands == (0,) else _fill_of_two(filled, entries, direct)
+    told = [writers.filling(d, result, function) for d, (function, result) in entries.items()]
+    return writers.before(otherwise, backend, direct.runner, len(operands), direct.parameters, told, into_last=True)
 
 
 def _fill_one(otherwise: Callee, entries: dict[dtype, tuple[Callee, dtype]], direct: Direct) -> Callee:

@@ -23,9 +23,9 @@ from ..return_types import result_type
 from ..spec import AS_MADE, Spec, is_contiguous
 from ..state import excluding, mode_triple, nested, tls
 from ..tensor import Tensor, new_tensor
-from ..tensor_types import TENSORS
-from . import elementwise, elementwise_paths, lists, views
-from .call_plans import changes, checked_once, choosing, kinds_of, leading, planned, unplanned
+from ..tensor_types import TENSORS, tensors_in
+from . import elementwise, elementwise_paths, lists, views, writers
+from .call_plans import changes, checked_once, choosing, kinds_of, leading, planned, planned_writes, unplanned
 from .dtype_checks import asked_after
 from .free_strides import have_free_strides, reads_strides
 from .kernel import Kernel, are_alike, quiet, runner_for
@@ -610,12 +610,15 @@ def _writing(
     else:
         rule = rule_of(overload) or _inplace_rule(overload)
     if len(kernels) == 1 and kernels[0].accepts.alike and otherwise is not None:
-        return (lists.into if overload.list_positions else _into_first)(kernels[0], otherwise, backend)
+        if overload.list_positions:
+            return lists.into(kernels[0], otherwise, backend)
+        into_first = _into_first(kernels[0], otherwise, backend)
+        return writers.before_kernels(overload, kernels, otherwise, into_first, backend, call_keys)
     ways = [(kernel, _written(overload, rule, kernel, backend)) for kernel in kernels]
     if overload.declaration.kind == "elementwise":
         ways = [(kernel, _reading_no_part(overload, way)) for kernel, way in ways]
     if len(ways) == 1 and ways[0][0].accepts.everything():
-        return ways[0][1]
+        return _planned_writes(overload, rule, kernels, ways[0][1], backend, call_keys)
     schema = overload.schema
 
     def run(*args: Any) -> Any:
@@ -626,7 +629,54 @@ def _writing(
             raise unaccepted(overload, args)
         return otherwise(*args)
 
-    return run
+    if all(kernel.accepts.alike for kernel in kernels):
+        return writers.before_kernels(overload, kernels, otherwise, run, backend, call_keys)
+    return _planned_writes(overload, rule, kernels, run, backend, call_keys)
+
+
+def _planned_writes(
+    overload: Overload, rule: Callee | None, kernels: list[Kernel], otherwise: Callee, backend: Any, call_keys: int
+) -> Callee:
+    """Row-major tensors, with plans."""
+    written = [i for i, a in enumerate(overload.schema.arguments) if a.writes]
+    warns = WARNS.intersection((overload.name, overload.declaration.functional))
+    if call_keys & STRIDED or written != [0] or overload.declaration.form == "out" or warns or rule is None:
+        return otherwise
+    if len(overload.schema.returns) != 1:
+        return otherwise
+    run = planned_writes(overload, _WritePreparation(overload, rule, kernels, otherwise, backend), otherwise)
+    reads = READS_ELEMENTS.get(overload.name)
+    if reads is None or run is otherwise:
+        return run
+    return lambda *args: otherwise(*args) if reads(*args) else run(*args)
+
+
+class _WritePreparation:
+    """Makes the `Call` of an operator that writes into its first argument."""
+
+    def __init__(
+        self, overload: Overload, rule: Callee, kernels: list[Kernel], otherwise: Callee, backend: Any
+    ) -> None:
+        self.overload, self.rule, self.kernels = overload, rule, kernels
+        self.otherwise, self.backend = otherwise, backend
+
+    def plan(self, args: tuple[Any, ...]) -> Call:
+        """How a call with these arguments is carried out: without conversions, or by the ordinary way."""
+        kernel = chosen(self.kernels, self.overload.schema, args)
+        if kernel is None or any(widened_dtype(kernel, self.backend, t) is not None for t in tensors_in(args)):
+            return Call(None, None, None, self.otherwise)
+        self.rule(*args)
+        kinds = kinds_of(self.overload, False)
+        lead = leading(kinds)
+        kept = [i for i, a in enumerate(self.overload.schema.arguments) if a.name not in kernel.accepts.defaults]
+        kept_leading = tuple(i for i in kept if i < lead)
+        function = kernel.function
+        if len(kept_leading) < lead:
+            function = choosing(lead, kept_leading)(function)
+        between = tuple(args[i] for i in range(lead) if not changes(kinds[i]))
+        return Call(
+            function, runner_for(kernel, self.backend), None, None, between, tuple(args[i] for i in kept if i >= lead)
+        )
 
 
 def _into_first(kernel: Kernel, otherwise: Callee, backend: Any) -> Callee:

@@ -46,7 +46,7 @@ class Executors(Protocol):
 
     def planned(
         self, otherwise: Callee, plan: Callee, keys: int, as_array: Callee, kinds: tuple[str, ...], lead: int,
-        strided: bool,
+        strided: bool, writes: bool,
     ) -> Callee:  # fmt: skip
         """Calls that are planned once per description.
 
@@ -60,6 +60,9 @@ class Executors(Protocol):
             How many arguments there are up to the last that changes from call to call.
         strided
             Whether strides belong to the description.
+        writes
+            Whether the function writes into the first argument, which is returned, and whose version is counted. Only
+            calls are taken then in which no other tensor shares memory with it.
         """
         ...
 
@@ -70,6 +73,63 @@ class Executors(Protocol):
         ----------
         keys, strided
             Of row-major views, and of others.
+        """
+        ...
+
+    #: Overload -> what writes into the first of arrays alike without a kernel, given all arguments of the schema, or
+    #: returns NotImplemented, having written nothing: ``copy_``, ``fill_.Scalar``, ``zero_``.
+    writes: dict[str, Callee]
+
+    def writer(
+        self, otherwise: Callee, operands: int, defaults: tuple[Any, ...], into_last: bool,
+        entries: list[tuple[Any, ...]],
+    ) -> Callee:  # fmt: skip
+        """Operators that write, of row-major tensors of one dtype and shape, each on memory of its own.
+
+        Parameters
+        ----------
+        operands
+            How many tensors, or numbers, come first.
+        defaults
+            Of the parameters after them.
+        into_last
+            Whether the output is the last argument; else it is the first operand.
+        entries
+            Asked in turn: (dtype of the operands, dtype of the output or None for any, function, a further condition
+            on all arguments or None, how the function is called, whether small integers may be the last operand,
+            whether floats may). It is called with the operands and ``out=``, parameters being at their defaults (0);
+            with all arguments, tensors and real numbers (1); with all arguments (2). The last may return
+            NotImplemented, having written nothing.
+
+        Returns
+        -------
+        A callable with `entries`, and ``before(otherwise)``, which puts the same before another executor.
+        """
+        ...
+
+    def factory(
+        self, otherwise: Callee, keys: int, places: str, number: int | None, stored: dict[Any, Any],
+        default_dtype: Callee, determinism: Any, int64: Any,
+    ) -> Callee:  # fmt: skip
+        """Small row-major tensors, empty or of one number.
+
+        Parameters
+        ----------
+        keys
+            Of the result.
+        places
+            What stands at each place of the schema, a letter each: s the size, t a tensor whose size and dtype it is,
+            n one that gives the dtype, v the number, d the dtype, o an option that must be None or False.
+        number
+            That all elements are; None where it is an argument, or where they mean nothing.
+        stored
+            dtype -> NumPy's, of those that are made here.
+        default_dtype
+            () -> dtype of floats.
+        determinism
+            Its ``enabled`` says whether elements that mean nothing are filled; None where they have a value.
+        int64
+            The dtype of integers.
         """
         ...
 

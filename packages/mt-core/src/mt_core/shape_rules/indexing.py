@@ -202,7 +202,14 @@ def _fills_a_mask(self: Any, indices: list[Any], values: Any, accumulate: bool) 
     return mask if mask is not None and mask._dtype in _MASKS and mask._array.ndim else None
 
 
-@shape_rule("index_put_", reads_elements=True)
+def _counts_or_converts(self: Any, indices: list[Any], values: Any, accumulate: bool) -> bool:
+    """Whether elements tell if a call is right: those of masks that are counted, or of a value that is converted."""
+    if _fills_a_mask(self, indices, values, accumulate) is not None:
+        return values._dtype is not self._dtype
+    return any(index is not None and index._dtype in _MASKS for index in indices)
+
+
+@shape_rule("index_put_", reads_elements=_counts_or_converts)
 def index_put_(self: Any, indices: list[Any], values: Any, accumulate: bool) -> Spec:
     """self (*), indices, values broadcast to the shape of self[indices] -> (*); none of them is written to."""
     mask = _fills_a_mask(self, indices, values, accumulate)
@@ -215,7 +222,7 @@ def index_put_(self: Any, indices: list[Any], values: Any, accumulate: bool) -> 
     return _put(self, indices, values, mask)
 
 
-@shape_rule("index_put", reads_elements=True)
+@shape_rule("index_put", reads_elements=_counts_or_converts)
 def index_put(self: Any, indices: list[Any], values: Any, accumulate: bool) -> Spec:
     """self (*), indices, values broadcast to the shape of self[indices] -> (*).
 
