@@ -174,7 +174,7 @@ def test_each_description_is_planned_once(library: Any) -> None:
         return "handed over"
 
     kinds = ("strided", "number", "plain", "optional tensors")
-    executor = library.Planned(other, plan, CPU, np.asarray, kinds, 4, True)
+    executor = library.Planned(other, plan, CPU, np.asarray, kinds, 4, True, False)
     x = made(4, 4)
     wide = made(4, 8)
     tensors = [x, x.t(), wide[:, ::2], wide[:, :4], x.to(float64), x[:2], x.reshape(2, 8), x.reshape(16), x.sum()]

@@ -648,7 +648,12 @@ def _planned_writes(
     reads = READS_ELEMENTS.get(overload.name)
     if reads is None or run is otherwise:
         return run
-    return lambda *args: otherwise(*args) if reads(*args) else run(*args)
+
+    def by_elements(*args: Any) -> Any:
+        return otherwise(*args) if reads(*args) else run(*args)
+
+    by_elements.planned, by_elements.otherwise = run, otherwise  # type: ignore[attr-defined]
+    return by_elements
 
 
 class _WritePreparation:
