@@ -31,6 +31,7 @@ extern PyMethodDef executor_methods[];
 extern PyMethodDef attention_methods[];
 extern PyMethodDef fft_methods[];
 extern PyMethodDef writing_methods[];
+extern PyMethodDef matrix_methods[];
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 

@@ -113,6 +113,14 @@ if library is not None:
         made: Array | None = _take_rows(self, dim % self.ndim, index.reshape(-1))
         return on_numpy.index_select(self, dim, index) if made is None else made
 
+    _nonzero = library.nonzero
+
+    @kernel("nonzero", half="native")
+    def nonzero(self: Array) -> Array:
+        """self (*S) -> (K, len(S)) of int64, K the number of nonzero elements."""
+        places: Array | None = _nonzero(self)
+        return on_numpy.nonzero(self) if places is None else places
+
     _where = library.where
 
     @kernel("masked_fill.Scalar", accepts=Accepts(dtypes={"self": _SINGLE}, layout="row_major"))

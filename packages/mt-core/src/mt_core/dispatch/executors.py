@@ -413,7 +413,7 @@ class _RowMajorPreparation:
 def _by_elements(prepare: Preparation) -> Callee | None:
     """The executor of an operator whose result follows from elements, where nothing is to be chosen or converted."""
     kernel, backend = prepare.kernels[0], prepare.backend
-    if len(prepare.kernels) > 1 or not kernel.accepts.everything() or kernel.half != "native" or prepare.several:
+    if not kernel.accepts.everything() or kernel.half != "native" or prepare.several:
         return None
     function, specs, new = quiet(kernel, backend), prepare.specs, wrapper(backend, prepare.keys)
     array_type, contiguous, keys = backend.array_type, backend.contiguous, prepare.keys
@@ -644,16 +644,7 @@ def _planned_writes(
         return otherwise
     if len(overload.schema.returns) != 1:
         return otherwise
-    run = planned_writes(overload, _WritePreparation(overload, rule, kernels, otherwise, backend), otherwise)
-    reads = READS_ELEMENTS.get(overload.name)
-    if reads is None or run is otherwise:
-        return run
-
-    def by_elements(*args: Any) -> Any:
-        return otherwise(*args) if reads(*args) else run(*args)
-
-    by_elements.planned, by_elements.otherwise = run, otherwise  # type: ignore[attr-defined]
-    return by_elements
+    return planned_writes(overload, _WritePreparation(overload, rule, kernels, otherwise, backend), otherwise)
 
 
 class _WritePreparation:
@@ -664,11 +655,13 @@ class _WritePreparation:
     ) -> None:
         self.overload, self.rule, self.kernels = overload, rule, kernels
         self.otherwise, self.backend = otherwise, backend
+        #: Which calls the rule reads elements of, as their description tells.
+        self.reads = READS_ELEMENTS.get(overload.name, _never)
 
     def plan(self, args: tuple[Any, ...]) -> Call:
         """How a call with these arguments is carried out: without conversions, or by the ordinary way."""
         kernel = chosen(self.kernels, self.overload.schema, args)
-        if kernel is None or any(widened_dtype(kernel, self.backend, t) is not None for t in tensors_in(args)):
+        if kernel is None or self.reads(*args) or self._converts(kernel, args):
             return Call(None, None, None, self.otherwise)
         self.rule(*args)
         kinds = kinds_of(self.overload, False)
@@ -682,6 +675,9 @@ class _WritePreparation:
         return Call(
             function, runner_for(kernel, self.backend), None, None, between, tuple(args[i] for i in kept if i >= lead)
         )
+
+    def _converts(self, kernel: Kernel, args: tuple[Any, ...]) -> bool:
+        return any(widened_dtype(kernel, self.backend, tensor) is not None for tensor in tensors_in(args))
 
 
 def _into_first(kernel: Kernel, otherwise: Callee, backend: Any) -> Callee:
@@ -709,6 +705,10 @@ def _into_first(kernel: Kernel, otherwise: Callee, backend: Any) -> Callee:
 
 def _yes(*args: Any) -> bool:
     return True
+
+
+def _never(*args: Any) -> bool:
+    return False
 
 
 def _written(overload: Overload, rule: Callee | None, kernel: Kernel | None, backend: Any) -> Callee:

@@ -107,7 +107,7 @@ def making(overload: Overload, otherwise: Callee, backend: Any, keys: int, call_
     )
 
 
-#: Overload -> (what stands at each place: s the size, t a tensor whose size and dtype it is, n one that gives the dtype,
+#: Overload -> (what stands at each place: s the size, t a tensor whose size and dtype it is, n one that gives a dtype,
 #: v the number, d the dtype, o an option that is None; the number of all elements; whether they have a value).
 _FACTORIES: dict[str, tuple[str, int | None, bool]] = {
     "empty.memory_format": ("sdoooo", None, False), "zeros": ("sdooo", 0, True), "ones": ("sdooo", 1, True),
