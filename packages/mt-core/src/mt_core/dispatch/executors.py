@@ -656,7 +656,7 @@ class _WritePreparation:
         self.overload, self.rule, self.kernels = overload, rule, kernels
         self.otherwise, self.backend = otherwise, backend
         #: Which calls the rule reads elements of, as their description tells.
-        self.reads = READS_ELEMENTS.get(overload.name, _never)
+        self.reads: Callee = READS_ELEMENTS.get(overload.name, _never)
 
     def plan(self, args: tuple[Any, ...]) -> Call:
         """How a call with these arguments is carried out: without conversions, or by the ordinary way."""
