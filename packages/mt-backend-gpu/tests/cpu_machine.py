@@ -60,6 +60,8 @@ class CpuMachine:
         self.launches: list[tuple[str, str]] = []
         self.living: list[np.ndarray] = []
         self.words = np.zeros(2, np.uint64)
+        #: Where set, kernels are noted here instead of being run.
+        self.noted: set[tuple[str, str]] | None = None
         self.source: Callable[[str], str] = source_of
         #: Sources that are no family's, by names that no family has.
         self.others: dict[str, str] = {}
@@ -88,11 +90,22 @@ class CpuMachine:
         for i, expression in enumerate(wanted):
             self.functions[family, expression] = getattr(library, f"launch_{i}"), library
 
+    def prepare_noted(self, most: int = 40) -> None:
+        """Compile what was noted, up to so many instances at a time, and run kernels again."""
+        noted, self.noted = self.noted or set(), None
+        for family in {family for family, _ in noted}:
+            wanted = sorted(expression for own, expression in noted if own == family)
+            for begin in range(0, len(wanted), most):
+                self.prepare(family, wanted[begin : begin + most])
+
     def launcher(self, family: str, expression: str, codes: str) -> Launcher:
         """See `mt_backend_gpu.compiled.machine.Machine`."""
         layout = parameters(codes)
 
         def run(gx: int, gy: int, gz: int, bx: int, by: int, shared: int, *values: Any) -> None:
+            if self.noted is not None:
+                self.noted.add((family, expression))
+                return
             if (family, expression) not in self.functions:
                 self.prepare(family, [expression, *self.together.get(family, ())])
             function, library = self.functions[family, expression]

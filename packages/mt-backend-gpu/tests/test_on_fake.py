@@ -57,3 +57,10 @@ def test_compiled_kernels() -> None:
         "reference|strided",
     )
     assert " 0 failed" in said
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the CUDA sources with")
+@pytest.mark.timeout(600)
+def test_operators_that_take_compiled_kernels() -> None:
+    """Generators, dropout, faults, graphs, gradients, and what training launches and waits for."""
+    assert run("compiled_operators.py").endswith("done\n")

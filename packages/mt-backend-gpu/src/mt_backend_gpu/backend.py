@@ -16,6 +16,7 @@ from mt_core.dtypes import ALL_DTYPES, bfloat16, dtype, float16, float32
 from mt_core.plugins.protocols import CONTRACT
 from mt_core.plugins.runtime import PARTS
 
+from .compiled.on_cupy import raise_faults
 from .convert import cast
 from .memory import address_of, carrier, flat_bytes, on_memory
 from .on_host import register_on_host
@@ -167,7 +168,9 @@ class GpuBackend:
 
     def count_nonzero(self, array: Any) -> int:
         with on_device(array.data.device_id):
-            return int(cupy.count_nonzero(array))
+            found = int(cupy.count_nonzero(array))
+        raise_faults(array.data.device_id)
+        return found
 
     def address(self, array: Any) -> int:
         return address_of(array)

@@ -7,6 +7,7 @@ serve.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -28,10 +29,35 @@ FLOATS = frozenset((float32, float64))
 
 
 def enter(names: tuple[str, ...], function: Callable[..., Any], fills: bool, **options: Any) -> None:
-    """Register a kernel; where there are several devices, it runs on that of its first array."""
+    """Register a kernel; where there are several devices, it runs on that of its first array.
+
+    With ``CUDA_LAUNCH_BLOCKING=1`` it is waited for, and what the device reports names the operator.
+    """
+    if os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0"):
+        function = waited_for(names[0], function)
     if cupy.cuda.runtime.getDeviceCount() > 1:
         function = on_its_device(function)
     register_kernel(CUDA, names, function, out="fills" if fills else "fresh", **options)
+
+
+def waited_for(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that returns when the device is done with it; errors of the device get the operator's name."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **out: Any) -> Any:
+        from .compiled.on_cupy import raise_faults  # that module imports this one
+
+        result = function(*args, **out)
+        if cupy.cuda.get_current_stream().is_capturing():
+            return result
+        try:
+            cupy.cuda.get_current_stream().synchronize()
+            raise_faults(cupy.cuda.runtime.getDevice())
+        except RuntimeError as error:
+            raise RuntimeError(f"{name}: {error}") from error
+        return result
+
+    return run
 
 
 def on_its_device(function: Callable[..., Any]) -> Callable[..., Any]:

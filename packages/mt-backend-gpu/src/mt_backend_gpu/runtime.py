@@ -12,6 +12,8 @@ import cupy
 import numpy
 
 from .allocator import Allocator, Block
+from .compiled.on_cupy import available, raise_faults
+from .generators import PhiloxEngine
 from .graphs import CudaGraph
 from .memory import carrier
 from .pinned import PinnedMemory
@@ -39,7 +41,10 @@ class Properties(SimpleNamespace):
 
 
 class CudaRuntime:
-    """Follows `mt_core.plugins.runtime.DeviceRuntime`, but for its part "generators": numbers are drawn on the host."""
+    """Follows `mt_core.plugins.runtime.DeviceRuntime`.
+
+    The part "generators" is there where kernels can be compiled, which draw; elsewhere numbers are drawn on the host.
+    """
 
     def __init__(self) -> None:
         self._allocator = Allocator()
@@ -49,6 +54,8 @@ class CudaRuntime:
         self._streams = threading.local()
         self._defaults: dict[int, StreamHandle] = {}
         self.pin, self.is_pinned = self._pinned.pin, self._pinned.is_pinned
+        if available():
+            self.engine = self._engine
         cupy.cuda.set_allocator(self.allocate)
 
     # Device control
@@ -63,6 +70,7 @@ class CudaRuntime:
     def synchronize(self, index: int) -> None:
         with on_device(index):
             _api.deviceSynchronize()
+        raise_faults(index)
 
     def properties(self, index: int) -> Properties:
         found = _api.getDeviceProperties(index)
@@ -188,11 +196,13 @@ class CudaRuntime:
 
     def read(self, source: Any) -> numpy.ndarray:
         """A host array of the same elements; waits for the current stream."""
-        with on_device(source.data.device_id):
-            if source.dtype.kind == "V":
-                found: numpy.ndarray = carrier(source).get().view(source.dtype)
-                return found
-            return source.get()  # type: ignore[no-any-return]
+        index = source.data.device_id
+        with on_device(index):
+            found: numpy.ndarray = (
+                carrier(source).get().view(source.dtype) if source.dtype.kind == "V" else source.get()
+            )
+        raise_faults(index)
+        return found
 
     def brought(self, source: Any, index: int) -> Any:
         """A row-major copy of an array on another device."""
@@ -211,7 +221,10 @@ class CudaRuntime:
         with on_device(source.data.device_id):
             self._pinned.copy_out(target, source)
 
-    # Graphs
+    # Random numbers, and graphs
+
+    def _engine(self, index: int, seed: int) -> PhiloxEngine:
+        return PhiloxEngine(seed)
 
     def graph(self) -> CudaGraph:
         return CudaGraph(self._allocator)

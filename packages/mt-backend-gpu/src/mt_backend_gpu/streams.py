@@ -6,6 +6,8 @@ from typing import Any
 
 import cupy
 
+from .compiled.on_cupy import raise_faults
+
 __all__ = ["EventHandle", "StreamHandle"]
 
 
@@ -25,6 +27,7 @@ class StreamHandle:
 
     def synchronize(self) -> None:
         self.driver.synchronize()
+        raise_faults(self.device_index)
 
     def wait(self, event: EventHandle) -> None:
         self.driver.wait_event(event.driver)
@@ -57,6 +60,7 @@ class EventHandle:
     def synchronize(self) -> None:
         if self._recorded:
             self.driver.synchronize()
+            raise_faults(self.device_index)
 
     def elapsed(self, end: EventHandle) -> float:
         for event in (self, end):

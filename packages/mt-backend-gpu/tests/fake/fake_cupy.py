@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 FACTS: dict[str, Any] = json.loads(Path(__file__).with_name("cupy_facts.json").read_text())
-#: What was done since it was last cleared: launch, h2d, d2h, sync.
+#: What was done since it was last cleared: launch, launch of NAME, h2d, d2h, sync, sync WHY.
 COUNTS: collections.Counter[str] = collections.Counter()
 #: How many devices there are, and how much memory each has.
 DEVICES, CAPACITY = 2, 1 << 30
@@ -45,6 +45,17 @@ def _synchronize(why: str) -> None:
         )
     COUNTS["sync"] += 1
     COUNTS[f"sync {why}"] += 1
+
+
+def _launched(name: str, count: int = 1) -> None:
+    """A call that launches kernels; how many is for those to say who count (`launches`)."""
+    COUNTS["launch"] += count
+    COUNTS[f"launch of {name}"] += count
+
+
+def _counted_as(name: str, operands: Any) -> str:
+    """Products of stacks of matrices are something else than those of two."""
+    return f"{name} of stacks" if name.endswith("matmul") and any(a.ndim > 2 for a in operands[:2]) else name
 
 
 # Signatures
@@ -270,7 +281,7 @@ class ndarray:
         if isinstance(value, np.ndarray) and value.ndim:
             _refuse("NumPy's array is written into CuPy's")
         _refuse_dtype(self.dtype)
-        COUNTS["launch"] += 1
+        _launched("setitem")
         host[_index(at, host.shape)] = value._a if isinstance(value, ndarray) else value
 
     def get(self, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> np.ndarray:
@@ -332,7 +343,7 @@ class ndarray:
         if _is_basic(at):
             return self._view(found) if isinstance(found, np.ndarray) else self._view(self._a[(*_as_tuple(at), ...)])
         _refuse_dtype(self.dtype)
-        COUNTS["launch"] += 1
+        _launched("getitem")
         return wrap(found)
 
     def __setitem__(self, at: Any, value: Any) -> None:
@@ -364,28 +375,28 @@ class ndarray:
     ) -> ndarray:
         _refuse_dtype(np.dtype(dtype))
         _refuse_dtype(self.dtype)
-        COUNTS["launch"] += 1
+        _launched("astype")
         if not copy and self.dtype == np.dtype(dtype):
             return self
         with np.errstate(all="ignore"):
             return wrap(np.asarray(self._a).astype(dtype, order=order))  # type: ignore[call-overload]
 
     def copy(self, order: str = "C") -> ndarray:
-        COUNTS["launch"] += 1
+        _launched("copy")
         _refuse_dtype(self.dtype)
         return wrap(self._a.copy(order))  # type: ignore[arg-type]
 
     def fill(self, value: Any) -> None:
-        COUNTS["launch"] += 1
+        _launched("fill")
         _refuse_dtype(self.dtype)
         self._a.fill(unwrap(value, "fill"))
 
     def argmax(self, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        COUNTS["launch"] += 1
+        _launched("argmax")
         return wrap(_last_nan(self._a, axis, self._a.argmax(axis, keepdims=keepdims), keepdims))
 
     def argmin(self, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        COUNTS["launch"] += 1
+        _launched("argmin")
         return wrap(_last_nan(self._a, axis, self._a.argmin(axis, keepdims=keepdims), keepdims))
 
     flat = property(lambda self: self.ravel())
@@ -407,7 +418,7 @@ class ndarray:
         def call(*args: Any, **keywords: Any) -> Any:
             _check_call(f"ndarray.{name}", stated, args, keywords)
             _refuse_dtype(self.dtype)
-            COUNTS["launch"] += 1
+            _launched(name)
             if name in ("nonzero",):
                 _synchronize(name)
             if name == "take":
@@ -431,7 +442,7 @@ def _last_nan(host: np.ndarray, axis: Any, found: Any, keepdims: bool) -> Any:
 
 def _shared(array: ndarray, host: np.ndarray) -> ndarray:
     if host.size and not np.may_share_memory(host, array._a):
-        COUNTS["launch"] += 1
+        _launched("copy")
         _refuse_dtype(array.dtype)
         return wrap(host)  # type: ignore[no-any-return]
     return array._view(host)
@@ -514,7 +525,7 @@ def _operator(name: str, in_place: bool) -> Any:
         if isinstance(other, np.ndarray):
             _refuse(f"Unsupported type numpy.ndarray: in {name}")
         _refuse_dtype(self.dtype)
-        COUNTS["launch"] += 1
+        _launched(_counted_as(name.strip("_"), (self, other)))
         with np.errstate(all="ignore"):
             result = getattr(self._a, name)(other._a if isinstance(other, ndarray) else other)
         if in_place:
@@ -535,7 +546,7 @@ for _name in "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift 
 
 def _unary(name: str) -> Any:
     def run(self: ndarray) -> Any:
-        COUNTS["launch"] += 1
+        _launched(name.strip("_"))
         return wrap(getattr(self._a, name)())
 
     return run
@@ -573,7 +584,7 @@ class ufunc:
             raise TypeError("data type 'E' not understood")
         out = keywords.get("out", args[self.nin] if len(args) > self.nin else None)
         opened = [unwrap(a, self.name) for a in args]
-        COUNTS["launch"] += 1
+        _launched(_counted_as(self.name, args))
         with np.errstate(all="ignore"):
             result = self._f(*opened, **{k: unwrap(v, self.name) for k, v in keywords.items()})
         return out if isinstance(out, ndarray) else wrap(result)
@@ -595,21 +606,21 @@ class ufunc:
     def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         if self.name not in _REDUCES:
             raise NotImplementedError(f"`cupy_{self.name}.reduce` is not supported yet")
-        COUNTS["launch"] += 1
+        _launched(f"{self.name}.reduce")
         with np.errstate(all="ignore"):
             return wrap(self._f.reduce(unwrap(array, self.name), axis, dtype, None, keepdims))
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         if self.name not in _REDUCES:
             raise NotImplementedError(f"`cupy_{self.name}.accumulate` is not supported yet")
-        COUNTS["launch"] += 1
+        _launched(f"{self.name}.accumulate")
         with np.errstate(all="ignore"):
             return wrap(self._f.accumulate(unwrap(array, self.name), axis, dtype))
 
     def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         if self.name != "add":
             raise NotImplementedError(f"`cupy_{self.name}.reduceat` is not supported yet")
-        COUNTS["launch"] += 1
+        _launched(f"{self.name}.reduceat")
         return wrap(self._f.reduceat(unwrap(array, self.name), unwrap(indices, self.name), axis, dtype))
 
     def at(self, a: Any, indices: Any, b: Any = None) -> None:
@@ -617,7 +628,7 @@ class ufunc:
             raise NotImplementedError(f"`cupy_{self.name}.at` is not supported yet")
         if a.dtype.char not in _ATOMIC.get(self.name, "iIQ") + "L":
             raise TypeError(f"{self.name}.at does not support {a.dtype}")
-        COUNTS["launch"] += 1
+        _launched(f"{self.name}.at")
         values = unwrap(b, self.name)
         if self.name in ("maximum", "minimum") and a.dtype.kind == "f":  # in float32, and NaN is passed over
             values = np.asarray(values, np.float32)
@@ -628,7 +639,7 @@ class ufunc:
         self._f.at(a._a, _index(indices, a.shape), values)
 
     def outer(self, A: Any, B: Any, **keywords: Any) -> Any:
-        COUNTS["launch"] += 1
+        _launched(self.name)
         return wrap(self._f.outer(unwrap(A, self.name), unwrap(B, self.name)))
 
 
@@ -649,7 +660,7 @@ def _function(path: str, name: str) -> Any:
 
     def call(*args: Any, **keywords: Any) -> Any:
         _check_call(full, stated, args, keywords)
-        COUNTS["launch"] += 1
+        _launched(full)
         if name in _SYNCHRONIZING:
             _synchronize(name)
         if name == "take":
@@ -719,7 +730,7 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, b
     if isinstance(a, ndarray):
         return a if dtype is None or a.dtype == dtype else a.astype(dtype)
     if isinstance(a, (list, tuple)) and any(isinstance(i, ndarray) for i in a):
-        COUNTS["launch"] += len(a)
+        _launched("asarray", len(a))
         return wrap(np.asarray([unwrap(i, "asarray") for i in a], dtype))
     COUNTS["h2d"] += 1
     _synchronize("asarray")
@@ -731,7 +742,7 @@ def array(
     blocking: bool = False,
 ) -> Any:  # fmt: skip
     if isinstance(obj, ndarray):
-        COUNTS["launch"] += 1
+        _launched("copy")
         return wrap(np.array(obj._a, dtype, order=order, ndmin=ndmin))  # type: ignore[call-overload]
     return asarray(obj, dtype)
 
@@ -754,7 +765,7 @@ def _filled(value: Any) -> Any:
 
 
 def zeros_like(a: ndarray, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None) -> Any:
-    COUNTS["launch"] += 1
+    _launched("fill")
     return wrap(np.zeros_like(a._a, dtype))
 
 
@@ -977,7 +988,7 @@ def gemm_strided_batched(
     c = matrices(C, m, n, ldc, strideC)
     left, right = (x.astype(np.float32) for x in (a.swapaxes(1, 2) if transa else a, b.swapaxes(1, 2) if transb else b))
     numbers = [np.frombuffer(_at(p, 4).tobytes(), np.float32)[0] for p in (alpha, beta)]
-    COUNTS["launch"] += 1
+    _launched("gemm")
     total = numbers[0] * (left @ right)
     c[...] = (total + numbers[1] * c.astype(np.float32) if numbers[1] else total).astype(dtype)
 

@@ -69,6 +69,8 @@ class CudaMachine:
         How arrays are made and where they lie, `Machine`'s: CuPy's in a backend.
     stream
         The handle of the stream in which kernels are launched.
+    words
+        Makes two words of the host's memory, zero, that the device can write to (`faults`).
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class CudaMachine:
         zeros: Callable[..., Any],
         address: Callable[[Any], int],
         stream: Callable[[], int],
+        words: Callable[[], Any],
     ) -> None:
         self.index, self.empty, self.zeros, self.address, self.stream = index, empty, zeros, address, stream
         cuda = driver()
@@ -89,7 +92,7 @@ class CudaMachine:
         cuda.check(cuda.library.cuDevicePrimaryCtxRetain(ctypes.byref(self.context), index), "context")
         self.launchers: dict[tuple[str, str, str], Launcher] = {}
         self.lock = threading.Lock()
-        self.words: Any = None
+        self.words: Any = words()
 
     def architecture(self) -> tuple[str, bool]:
         """NVRTC's option for this device, and whether it makes machine code: a newer device gets PTX."""
@@ -179,9 +182,8 @@ class CudaMachine:
 
     def faults(self) -> int:
         """See `Machine.faults`."""
-        if self.words is None:
-            self.words = self.zeros((2,), "uint64")
-        return self.address(self.words)
+        address: int = self.words.ctypes.data
+        return address
 
 
 class ArgumentRoom(ctypes.Structure):

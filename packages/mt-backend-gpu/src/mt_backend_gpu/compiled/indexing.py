@@ -10,14 +10,13 @@ import numpy as np
 
 from .element_types import c_name
 from .elementwise import copy_into, strides_of
+from .faults import GATHER_SITE, INDEX_SITE, ROWS_SITE, SCATTER_SITE
 from .layout import broadcast_shape, broadcast_strides, collapse, packed, row_major
 from .machine import Machine, pieces
 
 __all__ = ["add_rows", "gather", "index_get", "index_put", "scatter", "scatter_value", "take_rows"]
 
 THREADS = 256
-#: Numbers under which faults are kept.
-ROWS_SITE, GATHER_SITE, SCATTER_SITE, INDEX_SITE = 2, 3, 4, 5
 #: The most index arrays of one call.
 MAX_INDICES = 4
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .element_types import c_name
+from .faults import LOSS_SITE as SITE
 from .machine import Machine, pieces
 from .norm import maybe, statistics_dtype
 from .rows import block_of
@@ -15,8 +16,6 @@ __all__ = ["MEAN", "NONE", "SUM", "cross_entropy", "cross_entropy_backward", "nl
 
 #: PyTorch's numbers of reductions.
 NONE, MEAN, SUM = 0, 1, 2
-#: What a fault of these operators is called, by its number.
-SITE = 1
 
 
 def extent(array: Any) -> tuple[int, int, int]:

@@ -22,6 +22,8 @@ class Machine(Protocol):
     #: Multiprocessors, and the most threads that one holds: PyTorch's random streams depend on them.
     processors: int
     threads_per_processor: int
+    #: Two words of the host's memory, uint64, in which kernels leave the first fault (`faults`).
+    words: Any
 
     def launcher(self, family: str, expression: str, codes: str) -> Launcher:
         """The launcher of an instance of a kernel.

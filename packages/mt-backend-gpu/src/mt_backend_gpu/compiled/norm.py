@@ -165,10 +165,11 @@ def channels_of(array: Any) -> tuple[int, int, int]:
 
 def batch_norm(
     machine: Machine, array: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
-    momentum: float, eps: float,
+    momentum: float, eps: float, *, variance: Any = None,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """array: (samples, channels, *), row-major. Result, mean and scale by channel (empty in evaluation).
 
+    `variance`, (channels) in the statistics' dtype, is filled in training with what was divided by the count.
     Running averages have the weight's dtype, or the array's statistics' where there is none; training updates them.
     """
     samples, channels, inner = channels_of(array)
@@ -178,7 +179,7 @@ def batch_norm(
     head = f"{kind}, {own}"
     if training:
         mean, scale = machine.empty((channels,), stats), machine.empty((channels,), stats)
-        launch = machine.launcher("norm", f"channel_statistics<{head}>", "qqqddPPPPP")
+        launch = machine.launcher("norm", f"channel_statistics<{head}>", "qqqddPPPPPP")
         launch(
             channels,
             1,
@@ -196,6 +197,7 @@ def batch_norm(
             machine.address(scale),
             maybe(machine, running_mean),
             maybe(machine, running_var),
+            maybe(machine, variance),
         )
         used = mean, scale, c_name(stats)
     else:

@@ -7,22 +7,25 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import cupy
+import numpy
 
 from mt_core.dispatch.kernel import Accepts
 from mt_core.dtypes import bfloat16, dtype, float16, float32, float64
 
 from ..memory import address_of
 from ..registry import enter
-from . import nvrtc
+from . import faults, nvrtc
 from .driver import CudaMachine, driver
+from .layout import MAX_DIMS
 from .machine import Machine
 
-__all__ = ["FLOATING", "available", "compiled", "machine", "row_major"]
+__all__ = ["FLOATING", "available", "compiled", "fits", "machine", "raise_faults", "row_major"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: What floating kernels take.
 FLOATING: frozenset[dtype] = frozenset((float32, float64, float16, bfloat16))
+_MOST_ELEMENTS = 1 << 31
 #: Device -> its machine; a test puts its own here.
 MACHINES: dict[int, Machine] = {}
 
@@ -46,9 +49,23 @@ def machine() -> Machine:
     found = MACHINES.get(index)
     if found is None:
         found = MACHINES[index] = CudaMachine(
-            index, empty=cupy.empty, zeros=cupy.zeros, address=address_of, stream=_stream
+            index, empty=cupy.empty, zeros=cupy.zeros, address=address_of, stream=_stream, words=_words
         )
     return found
+
+
+def _words() -> numpy.ndarray:
+    """Two words that both sides reach under one address."""
+    words = numpy.frombuffer(cupy.cuda.alloc_pinned_memory(16), numpy.uint64, 2)
+    words[:] = 0
+    return words
+
+
+def raise_faults(index: int) -> None:
+    """Raise for what kernels of a device, which was waited for, found wrong."""
+    found = MACHINES.get(index)
+    if found is not None:
+        faults.raise_if_any(found.words)
 
 
 def _stream() -> int:
@@ -67,6 +84,11 @@ def compiled(
         return function
 
     return register
+
+
+def fits(*tensors: Any) -> bool:
+    """Whether tensors, or None, can be described to kernels that take any strides: 2**31 elements, 12 dimensions."""
+    return all(t is None or t._array.size < _MOST_ELEMENTS and t._array.ndim <= MAX_DIMS for t in tensors)
 
 
 def row_major(array: Any) -> Any:

@@ -57,7 +57,8 @@ def draw(
         ``uniform`` (low, high), ``normal`` and ``log_normal`` (mean, deviation), ``exponential`` (rate), ``cauchy``
         (median, sigma), ``geometric`` and ``bernoulli`` (probability).
     device_offset
-        The address of an int64 that is added to the offset, for graphs; 0 for none.
+        The address of two int64, for graphs: what is added to the offset, and the bits of the seed to be used in place
+        of `seed`. 0 for none.
     single
         Numbers are drawn as floats though the array holds doubles.
     """
@@ -69,10 +70,18 @@ def draw(
 
 
 def draw_integers(
-    machine: Machine, out: Any, seed: int, offset: int, low: int, high: int, *, device_offset: int = 0
-) -> int:
-    """Fill a row-major array with integers of [low, high)."""
-    wide = high - low >= RANGE_OF_LONG_WORDS
+    machine: Machine, out: Any, seed: int, offset: int, low: int, high: int, *, device_offset: int = 0,
+    wide: bool | None = None,
+) -> int:  # fmt: skip
+    """Fill a row-major array with integers of [low, high); `wide` tells whether each is made of 64 bits.
+
+    By default the range decides. All 2**64 integers are 64 bits each, as they are.
+    """
+    if high - low == 1 << 64:
+        form, bits = f"draw<long_masked_bits, {c_name(out.dtype)}, u64>", struct.pack("Qq", (1 << 64) - 1, 0)
+        return launch_draw(machine, form, 2, out, seed, offset, bits, device_offset)
+    if wide is None:
+        wide = high - low >= RANGE_OF_LONG_WORDS
     form = f"draw<{'long_integers' if wide else 'integers'}, {c_name(out.dtype)}, {'u64' if wide else 'u32'}>"
     return launch_draw(
         machine, form, 2 if wide else 4, out, seed, offset, struct.pack("Qq", high - low, low), device_offset

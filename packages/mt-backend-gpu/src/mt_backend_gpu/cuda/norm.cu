@@ -194,7 +194,7 @@ __global__ void norm_join_weight(i64 columns, i64 parts, const C* partial, W* ou
 // Statistics of batch_norm; running averages are brought up to date where they are not null.
 template <class T, class W>
 __global__ void channel_statistics(i64 samples, i64 channels, i64 inner, double eps, double momentum, const T* in, Compute<T>* mean,
-                                   Compute<T>* scale, W* running_mean, W* running_var) {
+                                   Compute<T>* scale, W* running_mean, W* running_var, Compute<T>* variance) {
     typedef Compute<T> C;
     __shared__ C parts[32];
     i64 channel = blockIdx.x, count = samples * inner;
@@ -209,6 +209,7 @@ __global__ void channel_statistics(i64 samples, i64 channels, i64 inner, double 
     if (threadIdx.x) return;
     mean[channel] = m;
     scale[channel] = rsqrt(s / (C)count + (C)eps);
+    if (variance) variance[channel] = s / (C)count;
     if (running_mean) running_mean[channel] = cast<W>(((C)1 - (C)momentum) * cast<C>(running_mean[channel]) + (C)momentum * m);
     if (running_var) running_var[channel] = cast<W>(((C)1 - (C)momentum) * cast<C>(running_var[channel]) + (C)momentum * s / (C)(count - 1));
 }

@@ -155,18 +155,20 @@ template <template <class> class Of> struct bits_of {
 typedef bits_of<Word> masked_bits;
 typedef bits_of<DoubleWord> long_masked_bits;
 
-struct Stream { u64 seed, offset; const i64* device_offset; };
-DEVICE u64 counter_of(const Stream& s) { return (s.offset + (s.device_offset ? (u64)*s.device_offset : 0)) / 4; }
+// `device_words`: what is added to the offset, and the seed in place of `seed`, of a graph that is replayed.
+struct Stream { u64 seed, offset; const i64* device_words; };
+DEVICE u64 seed_of(const Stream& s) { return s.device_words ? (u64)s.device_words[1] : s.seed; }
+DEVICE u64 counter_of(const Stream& s) { return (s.offset + (s.device_words ? (u64)s.device_words[0] : 0)) / 4; }
 struct Parameters { double v[2]; };
 
 template <class Distribution, class T, class C>
 __global__ void draw(i64 count, Stream stream, Parameters parameters, T* out) {
     typedef typename Distribution::template Source<C> Source;
     i64 threads = (i64)gridDim.x * blockDim.x, thread = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-    u64 counter = counter_of(stream);
+    u64 counter = counter_of(stream), seed = seed_of(stream);
     for (i64 first = thread; first < count; first += threads * Source::COUNT, counter++) {
         typename Source::Number x[Source::COUNT];
-        Source::of(philox(stream.seed, counter, thread), x);
+        Source::of(philox(seed, counter, thread), x);
 #pragma unroll
         for (int i = 0; i < Source::COUNT; i++)
             if (first + i * threads < count) out[first + i * threads] = Distribution::template of<T>(x[i], parameters.v);
@@ -178,11 +180,11 @@ template <class T, int V>
 __global__ void dropout(i64 count, Stream stream, double keep, const T* in, T* out, bool* mask) {
     typedef Compute<T> C;
     i64 threads = (i64)gridDim.x * blockDim.x, thread = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-    u64 counter = counter_of(stream);
+    u64 counter = counter_of(stream), seed = seed_of(stream);
     C p = (C)keep, scale = (C)1 / p;
     if constexpr (V == 1) {
         for (i64 first = thread; first < count; first += threads * 4, counter++) {
-            Words w = philox(stream.seed, counter, thread);
+            Words w = philox(seed, counter, thread);
 #pragma unroll
             for (int i = 0; i < 4; i++) {
                 i64 at = first + i * threads;
@@ -201,7 +203,7 @@ __global__ void dropout(i64 count, Stream stream, double keep, const T* in, T* o
             for (int i = 0; i < V; i++) {
                 int k = i % 4;
                 if (k == 0) {
-                    Words w = philox(stream.seed, counter++, thread);
+                    Words w = philox(seed, counter++, thread);
 #pragma unroll
                     for (int j = 0; j < 4; j++) kept_units[j] = unit(w.v[j]);
                 }

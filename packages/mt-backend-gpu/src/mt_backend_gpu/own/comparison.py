@@ -10,7 +10,7 @@ from mt_core.dispatch.kernel import Accepts
 
 from ..compiled.elementwise import pointwise
 from ..compiled.on_cupy import FLOATING, compiled, machine
-from .elementwise import combine
+from ..compiled.operands import combine
 
 _BOOL = numpy.dtype(bool)
 

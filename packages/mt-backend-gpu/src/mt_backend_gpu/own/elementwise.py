@@ -4,32 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import cupy
-
 from mt_core.dispatch.kernel import Accepts
 
 from ..compiled.elementwise import pointwise
 from ..compiled.on_cupy import FLOATING, compiled, machine
+from ..compiled.operands import combine
 
 _FLOATING = Accepts(dtypes=FLOATING)
-
-
-def is_number(value: Any) -> bool:
-    """Whether an operand is Python's number, which goes by value."""
-    return not isinstance(value, cupy.ndarray)
-
-
-def combine(
-    name: str, left: Any, right: Any, out: Any = None, numbers: tuple[Any, ...] = (), result: Any = None
-) -> Any:
-    """A functor of two operands, one of which may be a number."""
-    if is_number(right):
-        given = (*numbers, 0, 0, 0)[:3]
-        return pointwise(machine(), f"number_right<{name}>", left, numbers=(*given, right), out=out, result=result)
-    if is_number(left):
-        given = (*numbers, 0, 0, 0)[:3]
-        return pointwise(machine(), f"number_left<{name}>", right, numbers=(*given, left), out=out, result=result)
-    return pointwise(machine(), name, left, right, numbers=numbers, out=out, result=result)
 
 
 @compiled("add.Tensor", accepts=_FLOATING)

@@ -9,6 +9,7 @@ from mt_core.dispatch.kernel import Accepts
 from mt_core.dtypes import float32, float64
 
 from ..compiled import norm
+from ..compiled.elementwise import pointwise
 from ..compiled.on_cupy import compiled, machine, row_major
 
 #: Statistics of halves are float32 in the kernels; PyTorch has them in the array's dtype on the CPU, which the ordinary
@@ -68,4 +69,43 @@ def native_group_norm_backward(
     return norm.group_norm_backward(
         machine(), row_major(grad_out), row_major(input), group, row_major(mean), row_major(rstd), row_major(weight),
         tuple(output_mask),
+    )  # fmt: skip
+
+
+def _of_one_type(input: Any, *parameters: Any) -> bool:
+    return input._array.size > 0 and all(p is None or p._dtype is input._dtype for p in parameters)
+
+
+@compiled(
+    "_batch_norm",
+    accepts=Accepts(
+        dtypes={"input": _SINGLE}, also=lambda input, w, b, mean, var, eps: _of_one_type(input, w, b, mean, var)
+    ),
+)
+def batch_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> tuple[Any, Any, Any, Any]:
+    """input (N, C, *), all others (C,) -> result (N, C, *), mean, 1/deviation (or (0,) where given), variance (C,)."""
+    array, own = row_major(input), (row_major(weight), row_major(bias))
+    if mean is None:
+        found = machine().empty((input.shape[1],), input.dtype)
+        out, mean, scale = norm.batch_norm(machine(), array, *own, None, None, True, 0.0, eps, variance=found)
+        return out, mean, found, scale
+    given = row_major(mean), row_major(variance)
+    out, nothing, none = norm.batch_norm(machine(), array, *own, *given, False, 0.0, eps)
+    return out, nothing, none, pointwise(machine(), "rsqrt_of_sum", given[1], numbers=(eps,))
+
+
+@compiled(
+    "_batch_norm_backward",
+    accepts=Accepts(
+        dtypes={"input": _SINGLE},
+        also=lambda grad, input, w, mean, rstd, *rest: _of_one_type(input, grad, w, mean, rstd) and rest[0],
+    ),
+)
+def batch_norm_backward(
+    grad_out: Any, input: Any, weight: Any, mean: Any, rstd: Any, training: bool, output_mask: Any
+) -> tuple[Any, Any, Any]:
+    """grad_out and input (N, C, *), all others (C,) -> gradients of input, weight (C,), bias (C,)."""
+    return norm.batch_norm_backward(
+        machine(), row_major(grad_out), row_major(input), row_major(weight), row_major(mean), row_major(rstd), True,
+        0.0, tuple(output_mask),
     )  # fmt: skip

@@ -18,6 +18,7 @@ from ..dispatch.writing import resize_out, take_shape, write_result
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
 from ..hollow import has_elements
+from ..keys import CUDA
 from ..layout import broadcast_shapes
 from ..shape_rules.random import check_std
 from ..state import tls
@@ -398,7 +399,11 @@ def _alpha_dropout_in_place(self: Any, noise: Any, p: float) -> Any:
 
 @composite("dropout")
 def dropout(input: Any, p: float, train: bool) -> Any:
-    return input if _stays_as_it_is(input, p, train) else _dropout(input, ops.empty_like, p)
+    if _stays_as_it_is(input, p, train):
+        return input
+    if input._keys & CUDA and p != 1:  # as in PyTorch, which draws other numbers there
+        return ops.native_dropout(input, p, True)[0]
+    return _dropout(input, ops.empty_like, p)
 
 
 @composite("dropout_")
