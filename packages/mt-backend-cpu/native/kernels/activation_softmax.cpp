@@ -13,7 +13,7 @@ void softmax(const float* x, float* result, int64_t rows, int64_t width) {
         const float most = greatest(x, width);
         map(x, result, width, [most](float v) { return exp(v - most); });
         const float* made = result;
-        const float scale = 1.f / sum<float>(width, [made](int64_t i) { return made[i]; });
+        const float scale = 1.f / sum_arrays(width, [](auto v) { return v; }, made);
         map(made, result, width, [scale](float v) { return v * scale; });
     }
 }
@@ -29,14 +29,14 @@ void log_softmax(const float* x, float* result, int64_t rows, int64_t width) {
 
 void softmax_backward(const float* grad, const float* y, float* result, int64_t rows, int64_t width) {
     for (int64_t r = 0; r < rows; ++r, grad += width, y += width, result += width) {
-        const float total = sum<float>(width, [grad, y](int64_t i) { return grad[i] * y[i]; });
+        const float total = sum_arrays(width, [](auto g, auto v) { return g * v; }, grad, y);
         map2(grad, y, result, width, [total](float g, float v) { return (g - total) * v; });
     }
 }
 
 void log_softmax_backward(const float* grad, const float* y, float* result, int64_t rows, int64_t width) {
     for (int64_t r = 0; r < rows; ++r, grad += width, y += width, result += width) {
-        const float total = sum<float>(width, [grad](int64_t i) { return grad[i]; });
+        const float total = sum_arrays(width, [](auto g) { return g; }, grad);
         map2(grad, y, result, width, [total](float g, float v) { return g - exp(v) * total; });
     }
 }

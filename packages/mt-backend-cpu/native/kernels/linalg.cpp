@@ -6,7 +6,7 @@ MT_NAMESPACE {
 namespace {
 
 float sum_of_squares(const float* x, int64_t n) {
-    return sum<float>(n, [x](int64_t i) { return x[i] * x[i]; });
+    return sum_arrays(n, [](auto v) { return v * v; }, x);
 }
 
 }  // namespace

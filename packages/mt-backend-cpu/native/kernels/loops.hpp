@@ -114,4 +114,56 @@ T sum_between(int64_t begin, int64_t end, const Each& each) {
 template <class T, class Each>
 inline T sum(int64_t n, const Each& each) { return sum_between<T>(0, n, each); }
 
+// The widest vectors of this level.
+#if defined(__AVX512F__)
+constexpr int WIDTH = 16;
+#elif defined(__AVX2__)
+constexpr int WIDTH = 8;
+#else
+constexpr int WIDTH = 4;
+#endif
+
+using Vector = float __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias));
+
+MT_INLINE Vector load(const float* from) { return *reinterpret_cast<const Vector*>(from); }
+
+// Vectors that are reduced side by side, so that none waits for the one before.
+constexpr int HELD = 4;
+
+// `join(accumulated, f(elements of the arrays...))`, lane by lane and then pairwise over the lanes. Both take numbers, and
+// vectors of them.
+template <class F, class Join, class... Arrays>
+MT_FLAT float reduce_arrays(int64_t n, float initial, F f, Join join, Arrays... arrays) {
+    float lanes[HELD * WIDTH];
+    int64_t i = 0;
+    Vector held[HELD];
+#pragma GCC unroll 4
+    for (int v = 0; v < HELD; ++v) held[v] = initial - Vector{};
+    for (; i + HELD * WIDTH <= n; i += HELD * WIDTH) {
+#pragma GCC unroll 4
+        for (int v = 0; v < HELD; ++v) held[v] = join(held[v], f(load(arrays + i + v * WIDTH)...));
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < HELD; ++v) *reinterpret_cast<Vector*>(lanes + v * WIDTH) = held[v];
+    for (int j = 0; i + j < n; ++j) lanes[j] = join(lanes[j], f(arrays[i + j]...));
+    for (int half = HELD * WIDTH / 2; half > 0; half /= 2)
+        for (int j = 0; j < half; ++j) lanes[j] = join(lanes[j], lanes[j + half]);
+    return lanes[0];
+}
+
+struct Added {
+    template <class T>
+    MT_INLINE T operator()(T a, T b) const {
+        return a + b;
+    }
+};
+
+template <class F, class... Arrays>
+float sum_arrays(int64_t n, const F& f, Arrays... arrays) {
+    constexpr int64_t MOST = 128 * HELD * WIDTH;
+    if (n <= MOST) return reduce_arrays(n, 0.f, f, Added{}, arrays...);
+    const int64_t middle = (n / 2 + MOST - 1) / MOST * MOST;
+    return sum_arrays(middle, f, arrays...) + sum_arrays(n - middle, f, (arrays + middle)...);
+}
+
 }  // namespace

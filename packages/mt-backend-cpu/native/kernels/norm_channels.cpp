@@ -18,14 +18,11 @@ void moments_of_planes(const float* x, const Channels& s, float* mean, float* va
     for (int64_t c = begin; c < end; ++c) {
         double total = 0, squares = 0;
         each_run(s, c, [&](int64_t at) {
-            total += sum<float>(s.inner, [=](int64_t i) { return x[at + i]; });
+            total += sum_arrays(s.inner, [](auto v) { return v; }, x + at);
         });
         const float m = static_cast<float>(total / count);
         each_run(s, c, [&](int64_t at) {
-            squares += sum<float>(s.inner, [=](int64_t i) {
-                const float d = x[at + i] - m;
-                return d * d;
-            });
+            squares += sum_arrays(s.inner, [m](auto v) { return (v - m) * (v - m); }, x + at);
         });
         mean[c] = m;
         variance[c] = static_cast<float>(squares / count);
@@ -86,8 +83,8 @@ void gradients_of_planes(const float* grad, const float* x, const float* mean, c
         const float m = mean[c], scale = rstd[c];
         double slope = 0, level = 0;
         each_run(s, c, [&](int64_t at) {
-            slope += sum<float>(s.inner, [=](int64_t i) { return grad[at + i] * ((x[at + i] - m) * scale); });
-            level += sum<float>(s.inner, [=](int64_t i) { return grad[at + i]; });
+            slope += sum_arrays(s.inner, [m, scale](auto g, auto v) { return g * ((v - m) * scale); }, grad + at, x + at);
+            level += sum_arrays(s.inner, [](auto g) { return g; }, grad + at);
         });
         slopes[c] = static_cast<float>(slope);
         levels[c] = static_cast<float>(level);

@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t COLUMNS = 256;
 
 float sum_all(const float* x, int64_t n) {
-    return mt::MT_NAME2(MT_LEVEL)::sum<float>(n, [x](int64_t i) { return x[i]; });
+    return sum_arrays(n, [](auto v) { return v; }, x);
 }
 
 void sum_along(const float* x, float* result, int64_t outer, int64_t length, int64_t inner, float divisor) {
@@ -33,16 +33,25 @@ void sum_along(const float* x, float* result, int64_t outer, int64_t length, int
 }
 
 // NaN is the result where either is.
-MT_INLINE float larger(float a, float b) { return (a >= b) | (a != a) ? a : b; }
-MT_INLINE float smaller(float a, float b) { return (a <= b) | (a != a) ? a : b; }
+struct Larger {
+    template <class T>
+    MT_INLINE T operator()(T a, T b) const {
+        return (a >= b) | (a != a) ? a : b;
+    }
+};
+
+struct Smaller {
+    template <class T>
+    MT_INLINE T operator()(T a, T b) const {
+        return (a <= b) | (a != a) ? a : b;
+    }
+};
 
 template <class Join>
 MT_FLAT void extreme(const float* x, float* result, int64_t outer, int64_t length, int64_t inner, Join join) {
     if (inner == 1) {
-        for (int64_t o = 0; o < outer; ++o, x += length) {
-            const float* row = x;
-            result[o] = reduce<float>(length, row[0], [row](int64_t i) { return row[i]; }, join);
-        }
+        for (int64_t o = 0; o < outer; ++o, x += length)
+            result[o] = reduce_arrays(length, x[0], [](auto v) { return v; }, join, x);
         return;
     }
     for (int64_t o = 0; o < outer; ++o, x += length * inner, result += inner) {
@@ -56,11 +65,11 @@ MT_FLAT void extreme(const float* x, float* result, int64_t outer, int64_t lengt
 }
 
 void amax(const float* x, float* result, int64_t outer, int64_t length, int64_t inner) {
-    extreme(x, result, outer, length, inner, larger);
+    extreme(x, result, outer, length, inner, Larger{});
 }
 
 void amin(const float* x, float* result, int64_t outer, int64_t length, int64_t inner) {
-    extreme(x, result, outer, length, inner, smaller);
+    extreme(x, result, outer, length, inner, Smaller{});
 }
 
 }  // namespace

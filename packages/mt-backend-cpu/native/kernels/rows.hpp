@@ -9,9 +9,8 @@ MT_NAMESPACE {
 
 // NaN, if there is one: a maximum that forgot it would make a row of numbers of it.
 inline float greatest(const float* x, int64_t n) {
-    return reduce<float>(
-        n, -std::numeric_limits<float>::infinity(), [x](int64_t i) { return x[i]; },
-        [](float a, float b) { return a > b || a != a ? a : b; });
+    return reduce_arrays(
+        n, -std::numeric_limits<float>::infinity(), [](auto v) { return v; }, [](auto a, auto b) { return (a > b) | (a != a) ? a : b; }, x);
 }
 
 }  // namespace

@@ -8,21 +8,17 @@
 MT_NAMESPACE {
 
 #if defined(__AVX512F__)
-constexpr int WIDTH = 16, HEIGHT = 12;
+constexpr int HEIGHT = 12;
 #elif defined(__AVX2__)
-constexpr int WIDTH = 8, HEIGHT = 6;
+constexpr int HEIGHT = 6;
 #else
-constexpr int WIDTH = 4, HEIGHT = 4;
+constexpr int HEIGHT = 4;
 #endif
 
 // A tile of the product: HEIGHT rows of ACROSS columns.
 constexpr int ACROSS = 2 * WIDTH;
 // At most so many terms are added up before the next begin.
 constexpr int64_t DEPTH = 192;
-
-using Vector = float __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias));
-
-MT_INLINE Vector load(const float* from) { return *reinterpret_cast<const Vector*>(from); }
 
 // a (depth, HEIGHT), b (depth, ACROSS) -> product (HEIGHT, ACROSS).
 MT_FLAT void multiply(const float* a, const float* b, int64_t depth, float* product) {

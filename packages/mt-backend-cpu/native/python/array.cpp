@@ -167,14 +167,24 @@ void walk(const Loop& loop, int k, int64_t begin, int64_t count, Visit visit) {
     }
 }
 
+// n elements that lie `stride` bytes apart, one behind the other.
+template <class T>
+void collect(const char* from, int64_t stride, int64_t n, T* buffer) {
+    if (stride == sizeof(T)) {
+        std::memcpy(buffer, from, sizeof(T) * static_cast<size_t>(n));
+    } else if (stride == 0) {
+        T element;
+        std::memcpy(&element, from, sizeof(T));
+        std::fill(buffer, buffer + n, element);
+    } else {
+        for (int64_t i = 0; i < n; ++i) std::memcpy(buffer + i, from + i * stride, sizeof(T));
+    }
+}
+
 template <class T>
 void gather(const Loop& loop, int k, int64_t begin, int64_t count, T* buffer) {
     walk(loop, k, begin, count, [buffer](const char* from, int64_t stride, int64_t run, int64_t done) {
-        if (stride == sizeof(T)) {
-            std::memcpy(buffer + done, from, sizeof(T) * static_cast<size_t>(run));
-            return;
-        }
-        for (int64_t i = 0; i < run; ++i) std::memcpy(buffer + done + i, from + i * stride, sizeof(T));
+        collect(from, stride, run, buffer + done);
     });
 }
 
@@ -207,22 +217,69 @@ struct Halves {
     }
 };
 
-// Runs `f(inputs, result, n)` over elements [begin, end), which every operand holds in this order.
+// Rows of so many elements are taken one by one, as they lie.
+constexpr int64_t LONG = 64;
+
+// Runs `f(inputs, result, n)` over elements [begin, end), row by row: what lies side by side is read and written where
+// it is, and what is repeated along the row is repeated once for all rows that have the same.
 template <class Type, class F>
-void run_range(const Loop& loop, int64_t begin, int64_t end, F f) {
+void run_rows(const Loop& loop, int64_t begin, int64_t end, F f) {
+    using Stored = typename Type::Stored;
+    const int inputs = loop.operands - 1, last = loop.ndim - 1;
+    Stored stored[MOST_OPERANDS][CHUNK];
+    float widened[MOST_OPERANDS][CHUNK];
+    const char* repeated[MOST_OPERANDS] = {};
+    char* address[MOST_OPERANDS];
+    int64_t at[NPY_MAXDIMS], longest = sizeof(Stored) == sizeof(float) ? loop.shape[last] : CHUNK, rest = begin;
+    for (int k = 0; k <= inputs; ++k) {
+        address[k] = loop.data[k];
+        if (loop.strides[k][last] != static_cast<int64_t>(sizeof(Stored))) longest = std::min(longest, CHUNK);
+    }
+    for (int d = last; d >= 0; --d) {
+        at[d] = rest % loop.shape[d];
+        rest /= loop.shape[d];
+        for (int k = 0; k <= inputs; ++k) address[k] += at[d] * loop.strides[k][d];
+    }
+    for (int64_t done = begin; done < end;) {
+        const int64_t run = std::min({end - done, loop.shape[last] - at[last], longest});
+        const float* given[MOST_OPERANDS];
+        for (int k = 0; k < inputs; ++k) {
+            const int64_t stride = loop.strides[k][last];
+            if (stride == 0 && repeated[k] != address[k]) {
+                collect(address[k], 0, std::min(longest, loop.shape[last]), stored[k]);
+                repeated[k] = address[k];
+            } else if (stride != 0 && stride != static_cast<int64_t>(sizeof(Stored))) {
+                collect(address[k], stride, run, stored[k]);
+            }
+            const bool direct = stride == static_cast<int64_t>(sizeof(Stored));
+            given[k] = Type::read(direct ? reinterpret_cast<Stored*>(address[k]) : stored[k], widened[k], run);
+        }
+        const int64_t stride = loop.strides[inputs][last];
+        const bool direct = stride == static_cast<int64_t>(sizeof(Stored));
+        Stored* to = direct ? reinterpret_cast<Stored*>(address[inputs]) : stored[inputs];
+        float* target = Type::target(to, widened[inputs]);
+        f(given, target, run);
+        Type::write(target, to, run);
+        if (!direct)
+            for (int64_t i = 0; i < run; ++i) std::memcpy(address[inputs] + i * stride, to + i, sizeof(Stored));
+        done += run;
+        at[last] += run;
+        for (int k = 0; k <= inputs; ++k) address[k] += run * loop.strides[k][last];
+        for (int d = last; d > 0 && at[d] == loop.shape[d]; --d) {
+            for (int k = 0; k <= inputs; ++k) address[k] += loop.strides[k][d - 1] - loop.shape[d] * loop.strides[k][d];
+            at[d] = 0;
+            ++at[d - 1];
+        }
+    }
+}
+
+// The same of rows of any length, by way of buffers.
+template <class Type, class F>
+void run_buffered(const Loop& loop, int64_t begin, int64_t end, F f) {
     using Stored = typename Type::Stored;
     const int inputs = loop.operands - 1;
-    bool straight[MOST_OPERANDS], all = true;
-    for (int k = 0; k <= inputs; ++k) {
-        straight[k] = loop.size == 1 || loop.straight(k);
-        all = all && straight[k];
-    }
-    if (all && sizeof(Stored) == sizeof(float)) {
-        const float* given[MOST_OPERANDS];
-        for (int k = 0; k < inputs; ++k) given[k] = reinterpret_cast<const float*>(loop.data[k]) + begin;
-        f(given, reinterpret_cast<float*>(loop.data[inputs]) + begin, end - begin);
-        return;
-    }
+    bool straight[MOST_OPERANDS];
+    for (int k = 0; k <= inputs; ++k) straight[k] = loop.size == 1 || loop.straight(k);
     Stored stored[MOST_OPERANDS][CHUNK];
     float widened[MOST_OPERANDS][CHUNK];
     for (int64_t start = begin; start < end; start += CHUNK) {
@@ -242,6 +299,21 @@ void run_range(const Loop& loop, int64_t begin, int64_t end, F f) {
         f(given, target, n);
         Type::write(target, to, n);
         if (!direct) scatter(loop, inputs, start, n, stored[inputs]);
+    }
+}
+
+// Runs `f(inputs, result, n)` over elements [begin, end), which every operand holds in this order.
+template <class Type, class F>
+void run_range(const Loop& loop, int64_t begin, int64_t end, F f) {
+    const int inputs = loop.operands - 1;
+    if (sizeof(typename Type::Stored) == sizeof(float) && (loop.size == 1 || loop.contiguous())) {
+        const float* given[MOST_OPERANDS];
+        for (int k = 0; k < inputs; ++k) given[k] = reinterpret_cast<const float*>(loop.data[k]) + begin;
+        f(given, reinterpret_cast<float*>(loop.data[inputs]) + begin, end - begin);
+    } else if (loop.size > 1 && loop.shape[loop.ndim - 1] >= LONG) {
+        run_rows<Type>(loop, begin, end, f);
+    } else {
+        run_buffered<Type>(loop, begin, end, f);
     }
 }
 

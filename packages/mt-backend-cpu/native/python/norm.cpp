@@ -71,7 +71,7 @@ PyObject* layer_norm(PyObject*, PyObject* const* arguments, Py_ssize_t count, Py
 }
 
 // Rows whose parts of a sum over all rows are added up before the next begin.
-constexpr int64_t ROWS_OF_PART = 64;
+constexpr int64_t ROWS_OF_PART = 32;
 
 // layer_norm_backward(grad, x, width, mean, rstd, weight, of_input, of_parameters) -> (grad of x, of weight, of bias)
 PyObject* layer_norm_backward(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
@@ -97,22 +97,22 @@ PyObject* layer_norm_backward(PyObject*, PyObject* const* arguments, Py_ssize_t 
     const NormTable* table = kernels().norm;
     {
         Released released(rows * width > GRAIN);
-        if (of_input) {
-            float* to = floats(result.get());
-            parallel(rows, share(width), [=](int64_t begin, int64_t end) {
-                table->layer_norm_backward(grad + begin * width, from + begin * width, mean + begin, rstd + begin,
-                                           weight, to + begin * width, end - begin, width);
-            });
-        }
+        float* to = of_input ? floats(result.get()) : nullptr;
+        float* slopes = of_parameters ? floats(summed.get()) : nullptr;
+        float* levels = of_parameters ? slopes + std::max<int64_t>(parts, 1) * width : nullptr;
+        parallel(parts, share(width * ROWS_OF_PART), [=](int64_t begin, int64_t end) {
+            for (int64_t p = begin; p < end; ++p) {
+                const int64_t first = p * ROWS_OF_PART, n = std::min<int64_t>(ROWS_OF_PART, rows - first);
+                const float *given = grad + first * width, *own = from + first * width;
+                if (to != nullptr)
+                    table->layer_norm_backward(given, own, mean + first, rstd + first, weight, to + first * width, n,
+                                               width);
+                if (slopes != nullptr)
+                    table->layer_norm_parameters(given, own, mean + first, rstd + first, slopes + p * width,
+                                                 levels + p * width, n, width);
+            }
+        });
         if (of_parameters) {
-            float *slopes = floats(summed.get()), *levels = slopes + std::max<int64_t>(parts, 1) * width;
-            parallel(parts, share(width * ROWS_OF_PART), [=](int64_t begin, int64_t end) {
-                for (int64_t p = begin; p < end; ++p) {
-                    const int64_t first = p * ROWS_OF_PART, last = std::min<int64_t>(first + ROWS_OF_PART, rows);
-                    table->layer_norm_parameters(grad + first * width, from + first * width, mean + first, rstd + first,
-                                                 slopes + p * width, levels + p * width, last - first, width);
-                }
-            });
             table->add_pairwise(slopes, parts, width);
             table->add_pairwise(levels, parts, width);
             std::copy(slopes, slopes + width, floats(of_weight.get()));

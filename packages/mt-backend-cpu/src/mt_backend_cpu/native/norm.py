@@ -13,6 +13,7 @@ from mt_core.keys import STRIDED
 
 from ..registry import fused, kernel
 from . import library
+from .view import row_by_row as _row_by_row
 
 Ints = tuple[int, ...]
 
@@ -29,7 +30,12 @@ if library is not None:
 
     _SINGLE = frozenset((float32,))
     _ROWS = Accepts(dtypes=_SINGLE, layout="row_major", also=_takes)
-    _GRADS = Accepts(dtypes=_SINGLE, layout="row_major", also=lambda grad_out, input, *rest: _takes(input))
+
+    def _has_rows(grad_out: Any, *rest: Any) -> bool:
+        """Whether all but the gradient, which is often expanded, lie row by row, and there are elements."""
+        return _takes(*rest) and not any(getattr(given, "_keys", 0) & STRIDED for given in rest)
+
+    _GRADS = Accepts(dtypes=_SINGLE, also=_has_rows)
 
     def _are_last(input: Any, normalized_shape: Ints, *rest: Any) -> bool:
         return _takes(input) and input._array.shape[-len(normalized_shape) :] == tuple(normalized_shape)
@@ -64,7 +70,7 @@ if library is not None:
         """grad_out and input (*L, *S), mean and rstd (*L, 1, ..., 1) -> gradients of input, weight (*S), bias (*S)."""
         wanted_input, wanted_weight, wanted_bias = output_mask
         grad_input, grad_weight, grad_bias = _layer_norm_backward(
-            grad_out, input, math.prod(normalized_shape), mean, rstd, weight, wanted_input, wanted_weight or wanted_bias
+            _row_by_row(grad_out), input, math.prod(normalized_shape), mean, rstd, weight, wanted_input, wanted_weight or wanted_bias
         )
         return (
             grad_input,
@@ -102,7 +108,7 @@ if library is not None:
         """grad_out and input (N, C, *), mean and rstd (N, G) -> gradients of input, weight (C,), bias (C,)."""
         wanted_input, wanted_weight, wanted_bias = output_mask
         grad_input, grad_weight, grad_bias = _group_norm_backward(
-            grad_out, input, group, mean, rstd, weight, wanted_input
+            _row_by_row(grad_out), input, group, mean, rstd, weight, wanted_input
         )
         return grad_input, grad_weight if wanted_weight else None, grad_bias if wanted_bias else None
 
