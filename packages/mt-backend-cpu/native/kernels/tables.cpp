@@ -25,6 +25,8 @@ extern const ReductionTable reduction;
 extern const LinalgTable linalg;
 extern const SortTable sort;
 extern const IndexingTable indexing;
+extern const OrderTable sort_rows;
+extern const ViewTable view;
 
 extern const Tables tables;
 const Tables tables = {
@@ -48,6 +50,8 @@ const Tables tables = {
     &linalg,
     &sort,
     &indexing,
+    &sort_rows,
+    &view,
 };
 
 }  // namespace

@@ -21,6 +21,9 @@ struct ElementwiseTable {
     MapMany add_number, sub_number, mul_number, div_number;
     // a + alpha b; self + value a b; self + value a / b; from the nearer of two ends.
     MapMany add_scaled, addcmul, addcdiv, lerp;
+    // What is left of integers divided by a number other than 0, with the number's sign.
+    void (*remainder32)(const int32_t* x, int64_t number, int32_t* result, int64_t n);
+    void (*remainder64)(const int64_t* x, int64_t number, int64_t* result, int64_t n);
 };
 
 struct ComparisonTable {
@@ -274,6 +277,23 @@ struct SortTable {
     void (*select)(Placed* row, int64_t n, int64_t k, bool largest, bool sorted);
 };
 
+// An element's place in its row, and a number in its place.
+struct Keyed {
+    uint32_t key, place;
+};
+
+// A row of n > 0 elements of 4 bytes in order, NaN the largest, equal elements as they stood; `space` holds 2 n.
+using Order = void (*)(const void* x, int64_t n, bool descending, void* values, int64_t* places, Keyed* space);
+
+struct OrderTable {
+    Order floats, integers;
+};
+
+struct ViewTable {
+    // to[a * to_row + b] = from[b * from_row + a], a < rows, b < columns, of elements of 2, 4 and 8 bytes; steps in bytes.
+    void (*transpose[3])(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t rows, int64_t columns);
+};
+
 struct IndexingTable {
     // target[places[k]] += alpha source[k], rows of n elements, `to` and `from` elements apart; `skipped` is left out.
     void (*add_rows)(float* target, int64_t to, const float* source, int64_t from, const int64_t* places, int64_t rows,
@@ -326,6 +346,8 @@ struct Tables {
     const LinalgTable* linalg;
     const SortTable* sort;
     const IndexingTable* indexing;
+    const OrderTable* order;
+    const ViewTable* view;
 };
 
 }  // namespace mt

@@ -22,6 +22,7 @@ extern PyMethodDef linalg_methods[];
 extern PyMethodDef view_methods[];
 extern PyMethodDef indexing_methods[];
 extern PyMethodDef sort_methods[];
+extern PyMethodDef order_methods[];
 extern PyMethodDef channel_methods[];
 extern PyMethodDef pool_methods[];
 extern PyMethodDef upsample_methods[];

@@ -78,6 +78,12 @@ void rectangle(char* to, int64_t to_row, int64_t to_column, const char* from, in
         }
 }
 
+// The transposition that fits a rectangle whose rows lie side by side in the source, whose columns do in the target.
+auto transposition(int64_t itemsize) {
+    const auto& known = kernels().view->transpose;
+    return itemsize == 2 ? known[0] : itemsize == 4 ? known[1] : itemsize == 8 ? known[2] : nullptr;
+}
+
 struct Sixteen {
     uint64_t parts[2];
 };
@@ -110,6 +116,8 @@ bool run(const Copy& copy) {
     for (int d = 0; d < last && !in_rows; ++d)
         if (beside < 0 || std::abs(copy.from[d]) <= std::abs(copy.from[beside])) beside = d;
     const Rectangle f = rectangle_of(copy.itemsize);
+    const bool turned = beside >= 0 && copy.from[beside] == copy.itemsize && copy.to[last] == copy.itemsize;
+    const auto transpose = turned ? transposition(copy.itemsize) : nullptr;
     if (!in_rows && f == nullptr) return false;
     const int64_t rows = beside < 0 ? 1 : copy.shape[beside], pieces = (rows + ROWS - 1) / ROWS;
     int64_t units = pieces;
@@ -140,6 +148,9 @@ bool run(const Copy& copy) {
                 std::memcpy(to, from, static_cast<size_t>(columns * copy.itemsize));
             else if (beside < 0)
                 f(to, 0, copy.to[last], from, 0, copy.from[last], 1, columns);
+            else if (transpose != nullptr)
+                transpose(to + start * copy.to[beside], copy.to[beside], from + start * copy.from[beside], copy.from[last],
+                          std::min(ROWS, rows - start), columns);
             else
                 f(to + start * copy.to[beside], copy.to[beside], copy.to[last], from + start * copy.from[beside],
                   copy.from[beside], copy.from[last], std::min(ROWS, rows - start), columns);

@@ -39,7 +39,13 @@ def sort_stable(self: np.ndarray, stable: Any, dim: int, descending: bool) -> tu
     if not self.ndim:
         return _scalar_pair(self)
     order = order_of(self, dim, descending)
-    values = take_along(self, order, dim)
+    return with_order_of_ties(self, take_along(self, order, dim), order, stable, dim, descending)
+
+
+def with_order_of_ties(
+    self: np.ndarray, values: np.ndarray, order: np.ndarray, stable: Any, dim: int, descending: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """What is sorted, values and their stable order, with equal elements as PyTorch leaves them."""
     if stable or self.shape[dim] <= INSERTION or _sorted_by_digits(self, descending):
         return values, order
     if not _has_ties(values, dim):

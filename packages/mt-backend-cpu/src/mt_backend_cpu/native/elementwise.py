@@ -6,10 +6,10 @@ from typing import Any
 
 from mt_core.dispatch.kernel import Accepts
 from mt_core.dispatch.registry import register_kernel
-from mt_core.dtypes import bfloat16, float16, float32
+from mt_core.dtypes import bfloat16, float16, float32, int32, int64
 from mt_core.keys import CPU
 
-from ..registry import kernels
+from ..registry import kernel, kernels
 from . import library
 
 HALF_TYPES = frozenset((bfloat16, float16))
@@ -58,6 +58,22 @@ if library is not None:
         {"add.Tensor": library.add, "sub.Tensor": library.sub}, accepts=Accepts(dtypes=_SINGLE, defaults=("alpha",))
     )
     kernels({"mul.Tensor": library.mul, "div.Tensor": library.div}, accepts=Accepts(dtypes=_SINGLE))
+
+    # Integers by a number
+
+    def _is_divisor(self: Any, other: Any) -> bool:
+        """Whether the number is an integer of the tensor's type, and not 0, which is for NumPy's kernel to refuse."""
+        return other.__class__ is int and other != 0 and abs(other) < 1 << (self._dtype.itemsize * 8 - 1)
+
+    _remainder = library.remainder
+
+    @kernel(
+        "remainder.Tensor", "remainder.Scalar",
+        accepts=Accepts(dtypes={"self": frozenset((int32, int64))}, layout="row_major", also=_is_divisor),
+    )  # fmt: skip
+    def remainder(self: Any, other: Any) -> Any:
+        """self (*) of int32 or int64, other a number -> (*)."""
+        return _remainder(self, other)
 
     # Half types, as they are stored: entered after single precision, whose kernels take them too, widened
 

@@ -16,6 +16,7 @@ from mt_core.dtypes import bool as bool_dtype
 from ..kernels import indexing as on_numpy
 from ..registry import kernel
 from . import library
+from .view import row_by_row
 
 Array = np.ndarray
 
@@ -54,6 +55,33 @@ if library is not None:
     def index_add(self: Array, dim: int, index: Array, source: Array, alpha: Any) -> Array:
         """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
         return index_add_(self.copy(), dim, index, source, alpha)
+
+    def _adds_rows(self: Any, indices: Any, values: Any, accumulate: bool) -> Any:
+        """Whether one tensor of int64 says where along a dimension something is added."""
+        given = [index for index in indices if index is not None]
+        return accumulate and len(given) == 1 and given[0]._dtype is int64 and self._array.size > 0
+
+    _ADDED = Accepts(dtypes={"self": _SINGLE, "values": _SINGLE}, also=_adds_rows)
+
+    @kernel("index_put_", half="native", accepts=_ADDED)
+    def index_put_(self: Array, indices: list[Any], values: Array, accumulate: bool) -> Array:
+        """self (*L, N, *R), one index (*K) behind None for each of L, values to (*L, *K, *R); into self."""
+        dim = next(i for i, index in enumerate(indices) if index is not None)
+        index, size = indices[dim], self.shape[dim]
+        shape = self.shape[:dim] + index.shape + self.shape[dim + 1 :]
+        if self.flags.c_contiguous and index.size and not _may_share(self, index, values):
+            places = index.reshape(-1)
+            rows = np.broadcast_to(values, shape).reshape(*self.shape[:dim], places.size, *self.shape[dim + 1 :])
+            if places.min() < 0:
+                places = np.where(places < 0, places + size, places)
+            if _index_add(self, dim, row_by_row(places), row_by_row(rows), 1.0, -1):
+                return self
+        return on_numpy.index_put_(self, indices, values, accumulate)
+
+    @kernel("index_put", half="native", accepts=_ADDED)
+    def index_put(self: Array, indices: list[Any], values: Array, accumulate: bool) -> Array:
+        """self (*L, N, *R), one index (*K) behind None for each of L, values to (*L, *K, *R) -> (*L, N, *R)."""
+        return index_put_(self.copy(), indices, values, accumulate)
 
     def _uncounted(grad_output: Any, indices: Any, num_weights: int, padding_idx: int, by_frequency: bool) -> Any:
         return not by_frequency

@@ -70,8 +70,15 @@ if library is not None:
         """grad_out and input (*L, *S), mean and rstd (*L, 1, ..., 1) -> gradients of input, weight (*S), bias (*S)."""
         wanted_input, wanted_weight, wanted_bias = output_mask
         grad_input, grad_weight, grad_bias = _layer_norm_backward(
-            _row_by_row(grad_out), input, math.prod(normalized_shape), mean, rstd, weight, wanted_input, wanted_weight or wanted_bias
-        )
+            _row_by_row(grad_out),
+            input,
+            math.prod(normalized_shape),
+            mean,
+            rstd,
+            weight,
+            wanted_input,
+            wanted_weight or wanted_bias,
+        )  # fmt: skip
         return (
             grad_input,
             grad_weight.reshape(normalized_shape) if wanted_weight else None,

@@ -7,12 +7,41 @@ from typing import Any
 import numpy as np
 
 from mt_core.dispatch.kernel import Accepts
-from mt_core.dtypes import float32
+from mt_core.dtypes import float32, int32
 
+from ..kernels.sort import with_order_of_ties
 from ..registry import kernel
 from . import library
 
 Array = np.ndarray
+
+#: Shorter rows are not worth counting digits.
+_COUNTED = 128
+
+if library is not None:
+    _order = library.order
+
+    def _is_long(self: Any, dim: int, *rest: Any) -> Any:
+        ndim = self._array.ndim
+        return ndim > 0 and dim in (-1, ndim - 1) and _COUNTED <= self._array.shape[-1] < 1 << 31
+
+    def _is_long_and_stable(self: Any, stable: Any, dim: int, *rest: Any) -> Any:
+        return _is_long(self, dim)
+
+    def _accepts(also: Any) -> Accepts:
+        return Accepts(dtypes=frozenset((float32, int32)), layout="row_major", also=also)
+
+    @kernel("sort", accepts=_accepts(_is_long))
+    def sort(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
+        """self (*) -> values (*), indices (*) of int64."""
+        return sort_stable(self, False, dim, descending)
+
+    @kernel("sort.stable", accepts=_accepts(_is_long_and_stable))
+    def sort_stable(self: Array, stable: Any, dim: int, descending: bool) -> tuple[Array, Array]:
+        """self (*) -> values (*), indices (*) of int64."""
+        values, order = _order(self, descending)
+        return with_order_of_ties(self, values, order, stable, dim, descending)
+
 
 if library is not None and hasattr(library, "topk"):
     _topk = library.topk
