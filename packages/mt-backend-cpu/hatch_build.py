@@ -21,7 +21,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 # One file for the hook and the loader: the package itself cannot be imported before it is built.
-SOURCES = Path(__file__).parent / "src" / "mt_backend_cpu" / "native" / "sources.py"
+SOURCES = Path(__file__).parent / "src" / "mt_backend_cpu" / "native_sources.py"
 COMPILERS = ("c++", "g++", "clang++")
 
 

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mt_backend_cpu import native
-from mt_backend_cpu.native.sources import changed_since, source_hash
+from mt_backend_cpu.native_sources import changed_since, source_hash
 from mt_core.dtypes import bfloat16
 
 PACKAGE = Path(__file__).parents[1]

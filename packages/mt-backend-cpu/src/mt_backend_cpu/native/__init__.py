@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from types import ModuleType
 
-from .sources import changed_since
+from ..native_sources import changed_since
 
 __all__ = ["library", "state"]
 

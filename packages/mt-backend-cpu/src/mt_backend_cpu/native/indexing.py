@@ -65,7 +65,7 @@ if library is not None:
 
     @kernel("index_put_", half="native", accepts=_ADDED)
     def index_put_(self: Array, indices: list[Any], values: Array, accumulate: bool) -> Array:
-        """self (*L, N, *R), one index (*K) behind None for each of L, values to (*L, *K, *R); into self."""
+        """self (*L, N, *R), one index (*K) behind None for each of L, values to (*L, *K, *R) -> (*L, N, *R): self."""
         dim = next(i for i, index in enumerate(indices) if index is not None)
         index, size = indices[dim], self.shape[dim]
         shape = self.shape[:dim] + index.shape + self.shape[dim + 1 :]
