@@ -15,7 +15,7 @@ ROOM = Path(mt_backend_cpu.kernels.__path__[0])
 NATIVE = Path(mt_backend_cpu.native.__path__[0])
 COMPOSITES = Path(mt_core.decomp.__path__[0])
 #: Folder of C++ -> families that have no file there: they only move memory, by the functions of views.
-MOVES = {"kernels": {"creation", "view_join"}, "python": {"creation"}}
+MOVES: dict[str, set[str]] = {"kernels": {"creation", "view_join"}, "python": set()}
 MODULES = sorted([*ROOM.glob("*.py"), *NATIVE.glob("*.py")])
 
 
