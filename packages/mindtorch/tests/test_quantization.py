@@ -123,8 +123,14 @@ def test_what_is_not_there_says_so() -> None:
     q = torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8)
     with pytest.raises(NotImplementedError, match=r"'aten::mul.Tensor' .* 'QuantizedCPU' .* `dequantize` them first"):
         q * q
-    with pytest.raises(AttributeError, match=r"torch.ao.quantization.HistogramObserver is not supported"):
-        torch.ao.quantization.HistogramObserver  # noqa: B018
+    with pytest.raises(NotImplementedError, match=r"torch.ao.quantization.HistogramObserver is not supported"):
+        torch.ao.quantization.HistogramObserver()
+    for refused in (torch.ao.quantization.quantize, torch.ao.quantization.convert, torch.ao.quantization.fuse_modules):
+        assert refused is getattr(torch.ao.quantization, refused.__name__)
+        with pytest.raises(NotImplementedError, match=rf"torch.ao.quantization.{refused.__name__} is not supported"):
+            refused(q)
+    with pytest.raises(AttributeError, match=r"has no attribute 'converted'"):
+        torch.ao.quantization.converted  # noqa: B018
     with pytest.raises(AttributeError, match=r"torch.ao.nn.quantized.Conv2d is not supported"):
         torch.ao.nn.quantized.Conv2d  # noqa: B018
     with pytest.raises(NotImplementedError, match="quantize_dynamic of LSTM"):

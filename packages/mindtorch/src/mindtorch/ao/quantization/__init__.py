@@ -1,6 +1,6 @@
 """``torch.ao.quantization``: dynamic quantization of linear layers, and the observers that it uses.
 
-What else PyTorch has here raises, naming itself, when it is asked for.
+What else PyTorch has here can be imported, and raises, naming itself, when it is called.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from .observer import (
 )
 from .qconfig import QConfig, default_dynamic_qconfig, float16_dynamic_qconfig, per_channel_dynamic_qconfig
 from .quantize import quantize_dynamic
+from .refused import stand_in
 from .stubs import DeQuantStub, QuantStub, QuantWrapper
 
 __all__ = [
@@ -35,10 +36,14 @@ __all__ = [
 ]  # fmt: skip
 
 
+# PyTorch's function, not the module of its name that stands beside this file.
+globals()["quantize"] = stand_in("quantize")
+
+
 def __getattr__(name: str) -> Any:
-    """Refuse what else PyTorch has here by name."""
-    if name.startswith("_"):
+    """What stands for PyTorch's other functions and classes."""
+    found = stand_in(name)
+    if found is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    raise AttributeError(
-        f"torch.ao.quantization.{name} is not supported: there are quantize_dynamic for linear layers, and observers"
-    )
+    globals()[name] = found  # one object, whoever asks
+    return found
