@@ -213,3 +213,22 @@ def test_pytorchs_deprecation_is_told_where_it_is_called(call):
     with pytest.warns(DeprecationWarning, match=r"`torch\.jit\.\w+` is deprecated") as told:
         call()
     assert told[0].filename == __file__
+
+
+class Holding(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", nn.UninitializedBuffer())
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: nn.LazyLinear(3), r"'torch\.nn\.modules\.linear\.LazyLinear' has uninitialized parameters weight"),
+        (lambda: nn.Sequential(nn.LazyConv1d(3, 2)), r"LazyConv1d' has uninitialized parameters weight"),
+        (Holding, "Holding' has uninitialized buffers kept. Did you forget to run a forward pass"),
+    ],
+)
+def test_modules_without_shapes_are_not_scripted(make, message):
+    with pytest.raises(RuntimeError, match=message):
+        torch.jit.script(make())

@@ -244,3 +244,10 @@ def test_stacks_and_tensorboard_traces_are_files(tmp_path):
 def test_the_page_says_what_happens():
     page = Path(__file__).parents[3] / "docs" / "profiler.md"
     assert doctest.testfile(str(page), module_relative=False).failed == 0
+
+
+def test_autograd_tells_whether_a_profiler_watches():
+    assert torch.autograd.kineto_available() is torch.autograd.profiler.kineto_available() is False
+    with torch.autograd.profiler.profile():
+        assert torch.autograd._profiler_enabled()
+    assert not torch.autograd._profiler_enabled()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import numbers
+from enum import Enum
 from typing import Any
 
 from mt_core import Tensor, dtypes
 from mt_core.formats import contiguous_format, memory_format
 from mt_core.layout import suggested_format
+from mt_core.promotion import result_type_of
 
 __all__ = [
-    "compare_tensor_meta", "corresponding_complex_dtype", "corresponding_real_dtype", "dtype_to_type",
-    "suggest_memory_format",
+    "ELEMENTWISE_TYPE_PROMOTION_KIND", "compare_tensor_meta", "corresponding_complex_dtype", "corresponding_real_dtype",
+    "dtype_to_type", "elementwise_dtypes", "suggest_memory_format",
 ]  # fmt: skip
 
 _REAL_OF = {dtypes.complex32: dtypes.float16, dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}
@@ -52,6 +55,62 @@ def dtype_to_type(dtype: dtypes.dtype) -> type:
     if dtype.name in _INTEGERS:
         return int
     raise ValueError("Invalid dtype!")
+
+
+class ELEMENTWISE_TYPE_PROMOTION_KIND(Enum):
+    """How elementwise operators find the dtype of their result (`elementwise_dtypes`)."""
+
+    DEFAULT = (0,)
+    NO_OPMATH = (1,)
+    INT_TO_FLOAT = (2,)
+    ALWAYS_BOOL = (3,)
+    COMPLEX_TO_FLOAT = (4,)
+    BOOL_TO_LONG = (5,)
+
+
+def elementwise_dtypes(
+    *_args: Tensor | complex | None, type_promotion_kind: ELEMENTWISE_TYPE_PROMOTION_KIND
+) -> tuple[dtypes.dtype, dtypes.dtype]:
+    """The dtype that an elementwise operator computes in, and that of its result.
+
+    Parameters
+    ----------
+    *_args
+        Tensors and numbers, of which those of a higher category decide, tensors with dimensions before others; None is
+        left out.
+    type_promotion_kind
+        `DEFAULT` is the promoted dtype, `INT_TO_FLOAT` the default dtype for integers, `ALWAYS_BOOL` bool,
+        `COMPLEX_TO_FLOAT` that of the parts of a complex one, `BOOL_TO_LONG` int64 for bool. All but `NO_OPMATH`
+        compute with half types in single precision.
+
+    Raises
+    ------
+    ValueError
+        For an argument of another type.
+    """
+    kind = ELEMENTWISE_TYPE_PROMOTION_KIND
+    given = tuple(value for value in _args if value is not None)
+    for value in given:
+        if not isinstance(value, (Tensor, numbers.Number)):
+            raise ValueError(f"Unexpected type {type(value)} when computing elementwise type promotion!")
+    promoted = result_type_of(given) if given else dtypes.bool
+    if type_promotion_kind is kind.NO_OPMATH:
+        return promoted, promoted
+    if type_promotion_kind is kind.INT_TO_FLOAT and not (promoted.is_floating_point or promoted.is_complex):
+        promoted = dtypes.get_default_dtype()
+    if type_promotion_kind is kind.BOOL_TO_LONG and promoted is dtypes.bool:
+        promoted = dtypes.int64
+    computed = _COMPUTED_IN.get(promoted, promoted)
+    if type_promotion_kind is kind.ALWAYS_BOOL:
+        return computed, dtypes.bool
+    if type_promotion_kind is kind.COMPLEX_TO_FLOAT and promoted.is_complex:
+        return computed, _REAL_OF[promoted]
+    return computed, promoted
+
+
+_COMPUTED_IN = {
+    dtypes.float16: dtypes.float32, dtypes.bfloat16: dtypes.float32, dtypes.complex32: dtypes.complex64,
+}  # fmt: skip
 
 
 def suggest_memory_format(x: Tensor) -> memory_format:

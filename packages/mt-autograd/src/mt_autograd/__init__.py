@@ -52,6 +52,8 @@ _HOMES = {
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 #: Parts of ``torch.autograd`` that another distribution holds.
 _ELSEWHERE = {"profiler": "mindtorch.profiler.autograd_profiler", "profiler_util": "mindtorch.profiler.profiler_util"}
+#: Functions of theirs that are names of ``torch.autograd``, too.
+_FROM_ELSEWHERE = ("_profiler_enabled", "kineto_available")
 _SUBMODULES = ("anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph", "variable")
 
 
@@ -60,6 +62,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_MODULE_OF[name], __name__), name)
     elif name in _SUBMODULES:
         value = importlib.import_module(f".{name}", __name__)
+    elif name in _FROM_ELSEWHERE and "mindtorch" in sys.modules:
+        value = getattr(importlib.import_module(_ELSEWHERE["profiler"]), name)
     elif name in _ELSEWHERE and "mindtorch" in sys.modules:
         value = importlib.import_module(_ELSEWHERE[name])  # upward: a profiler watches all packages
     else:

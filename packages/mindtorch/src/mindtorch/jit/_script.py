@@ -13,6 +13,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from mt_core.overriding import handed_over, must_ask
 from mt_nn import Module
+from mt_nn.parameter import is_lazy
 
 from .._unsupported import refusal, unsupported_function
 
@@ -231,6 +232,7 @@ def as_script(obj: Any) -> Any:
     if isinstance(obj, (ScriptModule, ScriptFunction)):
         return obj
     if isinstance(obj, Module):
+        _refuse_uninitialized(obj)
         return _scripted(obj, {})
     if isinstance(obj, type):
         return _scripted_class(obj)
@@ -243,6 +245,24 @@ def as_script(obj: Any) -> Any:
     raise TypeError(
         f"module, class, method, function, traceback, frame, or code object was expected, got {type(obj).__name__}"
     )
+
+
+def _refuse_uninitialized(module: Module) -> None:
+    """Refuse modules that have parameters or buffers without a shape.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    for part in module.modules():
+        for kind, held in (("parameters", part._parameters), ("buffers", part._buffers)):
+            for name, value in held.items():
+                if value is not None and is_lazy(value):
+                    raise RuntimeError(
+                        f"'{type(part).__module__}.{type(part).__qualname__}' has uninitialized {kind} {name}. Did you "
+                        "forget to run a forward pass?"
+                    )
 
 
 def _scripted_class(cls: type) -> type:

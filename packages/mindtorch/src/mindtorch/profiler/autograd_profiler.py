@@ -59,6 +59,11 @@ def kineto_available() -> bool:
     return False
 
 
+def _profiler_enabled() -> bool:
+    """Whether this thread is watched."""
+    return current() is not None
+
+
 def _supported_activities() -> set[ProfilerActivity]:
     """What can be watched here."""
     return {ProfilerActivity.CPU}
