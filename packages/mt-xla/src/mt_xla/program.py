@@ -23,6 +23,8 @@ __all__ = ["CompiledProgram", "compiled_module"]
 class CompiledProgram(CapturedProgram):
     """A program that runs by what XLA made of it; where that cannot be, as it is."""
 
+    opens_rates = True
+
     def __init__(
         self, program: Callable[..., Any], fullgraph: bool = False, recompile_limit: int | None = None,
         dynamic: bool | None = None,

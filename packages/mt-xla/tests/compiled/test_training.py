@@ -169,9 +169,8 @@ def test_gradients_add_up_over_calls():
     torch.testing.assert_close(losses(True), losses(False), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("rate, graphs", [(0.5, 3), ("a tensor", 1)])
-def test_schedules_change_rates(rate, graphs):
-    """A number is taken for granted, and compiled again when it changes; a tensor is an input."""
+@pytest.mark.parametrize("rate", [0.5, "a tensor"])
+def test_schedules_change_rates_and_one_program_serves_all(rate):
 
     def losses(compiles):
         torch.manual_seed(0)
@@ -195,7 +194,7 @@ def test_schedules_change_rates(rate, graphs):
         return torch.stack(found)
 
     torch.testing.assert_close(losses(True), losses(False), rtol=1e-5, atol=1e-5)
-    assert counters["stats"]["unique_graphs"] == graphs
+    assert counters["stats"]["unique_graphs"] == 1
 
 
 def test_a_loss_that_was_gone_through_refuses_a_second_time():

@@ -11,16 +11,20 @@ import contextvars
 import operator
 import types
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from mt_core import Tensor
+from mt_core.capturing import OpenNumber
 from mt_core.meta_array import MetaArray
+from mt_core.tensor import from_array
 
 from .comparing import MISSING, SameContainers, SameNames
 
 __all__ = [
-    "ATOMS", "Answer", "Bytes", "Check", "Elements", "Items", "Layout", "Name", "QuickCheck", "content_of",
+    "ATOMS", "Answer", "Bytes", "Check", "Elements", "Items", "Layout", "Name", "QuickCheck", "Rate", "content_of",
     "facts_besides_layout", "same_value", "tensor_facts",
 ]  # fmt: skip
 
@@ -43,7 +47,7 @@ def same_value(a: Any, b: Any) -> bool:
     return kind is types.MethodType and a.__func__ is b.__func__ and a.__self__ is b.__self__
 
 
-def _all_same(values: Iterable[Any], saved: tuple[Any, ...]) -> bool:
+def _all_same(values: Iterable[Any], saved: Sequence[Any]) -> bool:
     return all(map(operator.is_, values, saved)) or all(map(same_value, values, saved))
 
 
@@ -79,6 +83,47 @@ class Items:
         else:
             container.clear()
             container.extend(self.values)
+
+
+class Rate:
+    """The options of some parameters as they were, but for their learning rate: it is a number, and the graph's input.
+
+    While the program is captured, an `OpenNumber` stands in its place; of the graph it is a tensor of float64.
+    """
+
+    __slots__ = ("container", "given", "is_open", "keys", "number", "source", "tensor", "values")
+
+    def __init__(self, container: dict[str, Any], source: str, refuse: Callable[[], Exception]) -> None:
+        self.container, self.source = container, source
+        self.given = container["lr"]
+        self.tensor = self.read()
+        self.number = container["lr"] = OpenNumber(self.tensor, refuse)
+        self.keys = tuple(container)
+        self.values = [value for key, value in container.items() if key != "lr"]
+        self.is_open = True
+
+    def read(self, *_: Any) -> Tensor:
+        """The rate that there is now."""
+        return from_array(np.asarray(self.container["lr"]))
+
+    def close(self) -> None:
+        """Put the rate back: the capture has ended."""
+        if self.container.get("lr") is self.number:
+            self.container["lr"] = self.given
+        self.is_open = False
+
+    def holds(self) -> bool:
+        rate = self.container.get("lr")
+        if rate is not self.number if self.is_open else type(rate) is not float:
+            return False
+        values = [value for key, value in self.container.items() if key != "lr"]
+        return tuple(self.container) == self.keys and _all_same(values, self.values)
+
+    def restore(self) -> None:
+        others = iter(self.values)
+        saved = {key: self.number if key == "lr" else next(others) for key in self.keys}
+        self.container.clear()
+        self.container.update(saved)
 
 
 class Name:
@@ -231,7 +276,7 @@ def _grad_facts(tensor: Tensor) -> tuple[Any, ...] | None:
     return None if grad is None else (tuple(grad.shape), grad.dtype, tuple(grad.stride()), grad.requires_grad)
 
 
-Check = Items | Name | Elements | Bytes | Answer | Layout
+Check = Items | Rate | Name | Elements | Bytes | Answer | Layout
 
 
 def content_of(cell: types.CellType) -> Any:

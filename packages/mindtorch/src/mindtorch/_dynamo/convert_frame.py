@@ -374,7 +374,8 @@ def capture(
     try:
         with fake_mode, compiling(), recorder, watcher:
             result = program(*args, **kwargs)
-        stop = watcher.stop or recorder.stop
+        state.has_run = True
+        stop = watcher.stop or recorder.stop or state.stop
         if stop is not None:  # the program has caught what ended the capture
             raise stop
         fakes.check_unchanged()
@@ -384,7 +385,7 @@ def capture(
     except Exception as error:
         # Whatever the program raises on fakes, it is asked again without: then the error is its own.
         state.restore()
-        stop = watcher.stop or recorder.stop
+        stop = watcher.stop or recorder.stop or state.stop
         raise stop or GraphBreak(f"{type(error).__name__}: {error}") from error
     state.note_late_modules()
     changed = state.restore()

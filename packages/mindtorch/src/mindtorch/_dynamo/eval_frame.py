@@ -73,7 +73,14 @@ class CapturedProgram:
         marked, or (None) those that have differed between captures.
     settings
         Arguments of the backend.
+
+    Attributes
+    ----------
+    opens_rates
+        Whether learning rates of optimizers are inputs of graphs where they can be, rather than numbers in them.
     """
+
+    opens_rates = False
 
     def __init__(
         self,
@@ -194,22 +201,40 @@ class CapturedProgram:
         )
 
     def _captured_entry(self, arguments: Arguments) -> _Entry:
+        if self.opens_rates:
+            state = ProgramState(opens_rates=True)
+            try:
+                return self._of_sizes(arguments, state)
+            except GraphBreak as stop:
+                if not state.rates or state.has_run and state.stop is None:  # it is not for the rates
+                    return self._broken(state, stop)
+                _logging.artifact("graph_breaks", "%s is captured for its rates, since %s", self._name(), stop)
+        state = ProgramState()
+        try:
+            return self._of_sizes(arguments, state)
+        except GraphBreak as stop:
+            return self._broken(state, stop)
+
+    def _of_sizes(self, arguments: Arguments, state: ProgramState) -> _Entry:
+        """The entry of a capture whose sizes vary, or else of one for the sizes of the call, which tells `state`."""
         symbols = free_sizes(arguments, self.dynamic, self._history)
         if symbols is not None and not symbols.is_asked_for:
             try:
-                return self._of_capture(arguments, ProgramState(), symbols)
+                return self._of_capture(arguments, state.anew(), symbols)
             except GraphBreak as stop:
                 _logging.artifact("graph_breaks", "%s is captured for one size, since %s", self._name(), stop)
                 symbols = None
-        state = ProgramState()
-        try:
-            return self._of_capture(arguments, state, symbols)
-        except GraphBreak as stop:
-            self._say_break(stop)
-            return _Entry(state)
+        return self._of_capture(arguments, state, symbols)
+
+    def _broken(self, state: ProgramState, stop: GraphBreak) -> _Entry:
+        self._say_break(stop)
+        return _Entry(state)
 
     def _of_capture(self, arguments: Arguments, state: ProgramState, symbols: Symbols | None) -> _Entry:
-        captured = capture(self.program, arguments, state, symbols)
+        try:
+            captured = capture(self.program, arguments, state, symbols)
+        finally:
+            state.close_rates()
         if not captured.operators:
             return _Entry(state)
         counters["stats"]["calls_captured"] += captured.operators

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from mt_core import Tensor
+from mt_core.capturing import OpenNumber, opened
 from mt_nn import Module
 from mt_nn.modules import _hooks
 from mt_nn.optim import Optimizer
@@ -43,6 +44,7 @@ from .checks import (
     Layout,
     Name,
     QuickCheck,
+    Rate,
     content_of,
     facts_besides_layout,
     same_value,
@@ -83,15 +85,28 @@ class ProgramState:
     ----------
     compares
         Refuse what cannot be compared; without, such values are left as they are (`restore` alone is asked for).
+    opens_rates
+        Have learning rates of optimizers be inputs of the graph, so that schedules may change them (`Rate`). The
+        program may do nothing with them by itself then. They are numbers again after `close_rates`.
 
     Attributes
     ----------
     tensors
         id -> (where it is found, the tensor), of each tensor that was met.
+    rates
+        id of the tensor -> the rate.
+    has_run
+        Whether the program has come to its end.
+    stop
+        Why the capture has ended, where the program did something with a rate.
     """
 
-    def __init__(self, compares: bool = True) -> None:
-        self._compares = compares
+    def __init__(self, compares: bool = True, opens_rates: bool = False) -> None:
+        self._compares, self._opens_rates = compares, opens_rates
+        self.rates: dict[int, Rate] = {}
+        self._open_groups: set[int] = set()
+        self.has_run = False
+        self.stop: GraphBreak | None = None
         self.tensors: dict[int, tuple[str, Tensor]] = {}
         self._checks: list[Check] = []
         self._layouts: list[Check] = []
@@ -102,6 +117,10 @@ class ProgramState:
         self._noted: set[tuple[int, str]] = set()
         self._imports: list[tuple[types.CodeType, str, set[str]]] = []
         self._lazy: list[tuple[types.ModuleType, set[str]]] = []
+
+    def anew(self) -> ProgramState:
+        """One that has noted nothing yet."""
+        return ProgramState(self._compares, self._opens_rates)
 
     # Noting
 
@@ -121,12 +140,33 @@ class ProgramState:
         """Whether an object was there before the program ran."""
         return id(value) in self._seen
 
+    def close_rates(self) -> None:
+        """Put numbers in the place of learning rates again."""
+        for rate in self.rates.values():
+            rate.close()
+
+    def _open_rates(self, optimizer: Optimizer, source: str) -> None:
+        for place, group in enumerate(optimizer.param_groups):
+            # One that was met before is compared as it is, and so is a rate that is a tensor.
+            if id(group) not in self._seen and type(group.get("lr")) is float:
+                rate = Rate(group, f"{source}.param_groups[{place}]", self._refused_rate)
+                self._open_groups.add(id(group))
+                self.rates[id(rate.tensor)] = rate
+                self._checks.append(rate)
+
+    def _refused_rate(self) -> GraphBreak:
+        stop = GraphBreak("reads a learning rate outside of the optimizer")
+        self.stop = self.stop or stop
+        return stop
+
     def needs_layout_of(self, tensor: Tensor, source: str) -> None:
         """Guard what the graph takes for granted of a tensor that it reads."""
         self._layouts.append(Layout(tensor, source))
 
     def _inside(self, value: Any, kind: type, source: str) -> Iterator[tuple[Any, str]]:
-        if isinstance(value, Tensor):
+        if kind is OpenNumber:
+            self.tensors[id(opened(value))] = source, opened(value)
+        elif isinstance(value, Tensor):
             self.tensors[id(value)] = source, value
             if value.__dict__:
                 self._checks.append(Items(value.__dict__, source))
@@ -144,7 +184,8 @@ class ProgramState:
             self._checks.append(answer)
             yield answer.value, f"{source}()"
         elif isinstance(value, (list, collections.deque, dict, types.MappingProxyType, set)):
-            self._checks.append(Items(value, source))
+            if id(value) not in self._open_groups:
+                self._checks.append(Items(value, source))
             yield from _items_of(value, source)
             yield from self._attributes(value, kind, source)
         elif isinstance(value, (tuple, frozenset)):
@@ -160,6 +201,8 @@ class ProgramState:
         if is_library(kind.__module__) and not isinstance(value, (Module, Optimizer)) and not _holds_values(kind):
             return
         self._note_class(kind)
+        if self._opens_rates and isinstance(value, Optimizer):
+            self._open_rates(value, source)
         if isinstance(value, Module):
             for name, hooks in _GLOBAL_HOOKS.items():
                 self.note(hooks, name)

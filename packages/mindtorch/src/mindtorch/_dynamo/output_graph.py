@@ -63,7 +63,7 @@ CONSTANTS = (
 
 
 class GraphInput:
-    """What a graph is given: an argument of the program, by its number, a tensor that it holds, or a number.
+    """What a graph is given: an argument of the program, by its number, a tensor that it holds, or what is read anew.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class GraphInput:
     __slots__ = ("argument", "example", "read", "tensor")
 
     def __init__(
-        self, argument: int | None, tensor: Tensor | None, read: Callable[..., int] | None = None, example: Any = None
+        self, argument: int | None, tensor: Tensor | None, read: Callable[..., Any] | None = None, example: Any = None
     ) -> None:
         self.argument, self.tensor, self.read, self.example = argument, tensor, read, example
 
@@ -180,7 +180,9 @@ class Recorder(Branching, TorchFunctionMode):
         if number is not None and self._symbols is not None:
             for symbol in self._symbols.symbols_of(self._fake_of(tensor)):
                 self._symbol_input(symbol)
-        node = self._placeholder(_name_at(source), GraphInput(number, tensor))
+        rate = self._state.rates.get(id(tensor))
+        given = GraphInput(number, tensor, None if rate is None else rate.read)
+        node = self._placeholder(_name_at(source), given)
         self._guard_layout(tensor)
         self._bind(self._fake_of(tensor), node)
         return node

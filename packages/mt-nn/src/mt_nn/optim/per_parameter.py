@@ -6,7 +6,7 @@ from typing import Any
 
 import mt_core as mt
 from mt_core.api import _functions as ops
-from mt_core.capturing import capturing
+from mt_core.capturing import capturing, opened
 from mt_core.tensor_lists import TensorList
 
 from .optimizer import Optimizer
@@ -76,7 +76,7 @@ class PerParameterOptimizer(Optimizer):
     def _step_group(self, group: Group) -> None:
         self._check_group(group)
         if capturing.depth:  # a graph counts steps itself, and is a matter of single operators
-            group = {**group, "capturable": True, "foreach": False, "fused": False}
+            group = {**group, "capturable": True, "foreach": False, "fused": False, "lr": opened(group["lr"])}
         ready = [(p, self._gradient(p, group), self._state(p, group)) for p in group["params"] if p.grad is not None]
         if group.get("fused"):
             self._update_fused(ready, group)
