@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 
 import pytest
 
 import mindtorch as torch
+from mindtorch import doctor
+from mt_core.plugins.discovery import entry_points_of
+from mt_core.plugins.probe import probe
 
 REFUSED = [
     ({"mode": "max-autotune"}, RuntimeError, "Unrecognized mode=max-autotune"),
@@ -42,3 +46,17 @@ except ImportError as error:
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert "jax" in run.stdout, run.stderr
+
+
+def test_doctor_says_what_jax_sees_or_how_it_is_installed():
+    points = [point for point in entry_points_of("mindtorch.compilers") if point.name == "xla"]
+    outcomes = {point: probe(point, 60) for point in points}
+    (finding,) = [doctor._finding(point, outcome) for point, outcome in outcomes.items()]
+    assert finding.sound
+    if importlib.util.find_spec("jax") is None:
+        assert list(finding.lines())[1].split() == ["jax:", "not", "here:", "pip", "install", "jax"]
+    else:
+        text = "\n".join(finding.lines())
+        assert " cpu: " in text
+        for remedy in ("cuda", "tpu"):
+            assert f"{remedy}: jax sees none: pip install 'jax[{remedy}" in text or f"{remedy}: 1 device" in text

@@ -192,7 +192,7 @@ def _named(group: str, name: str, outcomes: Outcomes) -> Finding:
 def _finding(point: EntryPoint, outcome: Outcome) -> Finding:
     if outcome.error:
         return Finding(point.name, f"{point.distribution}: {outcome.error}", sound=False)
-    return Finding(point.name, "loaded" if point.is_own else f"loaded, from {_described(point)}")
+    return Finding(point.name, "loaded" if point.is_own else f"loaded, from {_described(point)}", outcome.details)
 
 
 def _switched_off() -> list[Finding]:

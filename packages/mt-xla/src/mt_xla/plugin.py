@@ -62,5 +62,11 @@ class XlaCompiler:
 
         return CompiledProgram(function, fullgraph, recompile_limit, dynamic)
 
+    def diagnose(self) -> list[tuple[str, str]]:
+        """(what, state or remedy) lines for ``mindtorch doctor``: what jax sees."""
+        from .diagnose import lines  # late: it loads jax where it is installed
+
+        return lines()
+
 
 compiler = XlaCompiler()

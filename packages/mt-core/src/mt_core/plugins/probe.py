@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
     devices
         For a backend, how many devices it sees.
     details
-        For a backend, the lines of its ``diagnose()``.
+        For a backend, and a compiler that has it, the lines of its ``diagnose()``.
     """
 
     error: str
@@ -114,14 +114,16 @@ def _load(point: EntryPoint) -> Outcome:
     activation.keep_inactive()
     try:
         plugin = discovery.load_alone(point)
-        return _description(plugin) if point.group == "mindtorch.backends" else Outcome("")
+        is_backend = point.group == "mindtorch.backends"
+        describes = is_backend or point.group == "mindtorch.compilers" and hasattr(plugin, "diagnose")
+        return _description(plugin, is_backend) if describes else Outcome("")
     except PluginError as error:
         return Outcome(str(error))
 
 
-def _description(backend: Any) -> Outcome:
+def _description(plugin: Any, counts_devices: bool) -> Outcome:
     try:
-        lines = tuple((str(what), str(state)) for what, state in backend.diagnose())
-        return Outcome("", int(backend.device_count()), lines)
+        lines = tuple((str(what), str(state)) for what, state in plugin.diagnose())
+        return Outcome("", int(plugin.device_count()) if counts_devices else 0, lines)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code
         return Outcome(f"loaded, but it cannot describe its devices: {type(error).__name__}: {error}")

@@ -9,7 +9,10 @@ __all__ = ["Bridge", "Collectives", "Compiler"]
 
 
 class Compiler(Protocol):
-    """A backend of ``torch.compile``, found by its name in the group ``mindtorch.compilers``."""
+    """A backend of ``torch.compile``, found by its name in the group ``mindtorch.compilers``.
+
+    It may have a method ``diagnose()``, which gives (what, state or remedy) lines for ``mindtorch doctor``.
+    """
 
     #: Version of the contract that it was written for (`mt_core.plugins.protocols.CONTRACT`).
     contract: int
