@@ -16,7 +16,7 @@ from mt_core.plugins.probe import probe
 REFUSED = [
     ({"mode": "max-autotune"}, RuntimeError, "Unrecognized mode=max-autotune"),
     ({"options": {"tiles": 4}}, RuntimeError, "Unexpected optimization option tiles"),
-    ({"options": {"rng": "philox"}}, RuntimeError, "Unexpected value of option rng: 'philox'"),
+    ({"options": {"rng": "xorshift"}}, RuntimeError, "Unexpected value of option rng: 'xorshift'"),
 ]
 
 

@@ -12,10 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 
 import mt_core as mt
+from mindtorch.fx.node import Node
 from mt_core import Tensor
+from mt_core.dispatch.registry import Overload
 from mt_core.promotion import result_type_of
 
-__all__ = ["Call", "Check", "NotLowered", "Value", "checked", "constant", "convert", "jax_dtype", "opmath"]
+__all__ = ["Call", "Check", "NotLowered", "Value", "bound", "checked", "constant", "convert", "jax_dtype", "opmath"]
 
 #: A value of XLA's: what a lowering takes and gives.
 Value = Any
@@ -141,6 +143,17 @@ class Call:
             value = convert(value, dtype)
         shape = tuple(wanted.shape)
         return value if value.shape == shape else jnp.broadcast_to(value, shape)
+
+
+def bound(overload: Overload, node: Node) -> tuple[Any, ...]:
+    """All arguments of a node in the order of the operator's schema, defaults filled in."""
+    found = []
+    for place, argument in enumerate(overload.schema.arguments):
+        if place < len(node.args):
+            found.append(node.args[place])
+        else:
+            found.append(node.kwargs.get(argument.name, argument.default))
+    return tuple(found)
 
 
 def convert(value: Value, dtype: Any) -> Value:

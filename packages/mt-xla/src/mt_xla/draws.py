@@ -1,4 +1,7 @@
-"""Random numbers of a graph: operators draw them before it runs, so that they are those of eager execution."""
+"""Random numbers of a graph: operators draw them before it runs, so that they are those of eager execution.
+
+With ``options={"rng": "philox"}`` the program draws them itself (`philox`).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from mt_core.api import _functions as ops
 from mt_library.ops import OpOverload
 
 from .arrays import array_of
-from .calls import NotLowered, jax_dtype
+from .calls import NotLowered, Value, bound, jax_dtype
+from .philox import PhiloxDraw
 
 __all__ = ["Draw", "drawn"]
 
@@ -49,9 +53,18 @@ class Draw:
         found = self._draws()
         return [array_of(value) for value in ([found] if isinstance(found, Tensor) else found)]
 
+    def values(self, given: list[Value]) -> list[Value]:
+        """The numbers, of what the program is given: they are that."""
+        return given
 
-def drawn(node: Node) -> Draw | None:
+
+def drawn(node: Node, rng: str = "torch") -> Draw | PhiloxDraw | None:
     """How a node is drawn; None for one that draws nothing.
+
+    Parameters
+    ----------
+    rng
+        Whose numbers they are: ``"torch"`` for those of eager execution, ``"philox"`` for the program's own.
 
     Raises
     ------
@@ -62,6 +75,9 @@ def drawn(node: Node) -> Draw | None:
     if node.op != "call_function" or not isinstance(target, OpOverload) or not target.name().startswith("aten::"):
         return None
     name = target.name().removeprefix("aten::")
+    if rng == "philox" and name in _BY_SHAPE:
+        names = [argument.name for argument in target._overload.schema.arguments]
+        return PhiloxDraw(node, name, dict(zip(names, bound(target._overload, node), strict=True)))
     if name == "bernoulli.p" and _is_filled(node.args[0]):
         return Draw(node, lambda: _emptied(node.args[0]).bernoulli_(*node.args[1:], **node.kwargs))
     if name in _BY_SHAPE:

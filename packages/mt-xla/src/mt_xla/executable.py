@@ -18,24 +18,30 @@ from .arrays import Layout, array_of, tensor_of
 from .calls import Check, checked, convert, jax_dtype
 from .draws import Draw, drawn
 from .interpreter import Interpreter
+from .philox import PhiloxDraw
 
 __all__ = ["check_graph", "compile_graph"]
 
 
-def compile_graph(graph: GraphModule, inputs: Sequence[Any]) -> Callable[..., list[Any]]:
+def compile_graph(graph: GraphModule, inputs: Sequence[Any], rng: str = "torch") -> Callable[..., list[Any]]:
     """A function of the graph's inputs, tensors of the CPU or numbers, that gives its results.
+
+    Parameters
+    ----------
+    rng
+        Whose random numbers it draws (`draws.drawn`).
 
     Raises
     ------
     NotLowered
         When an operator of the graph cannot be handed to XLA.
     """
-    made = Executable(graph, inputs)
+    made = Executable(graph, inputs, rng)
     made.compile()
     return made
 
 
-def check_graph(graph: GraphModule) -> None:
+def check_graph(graph: GraphModule, rng: str = "torch") -> None:
     """See that a graph can be compiled.
 
     Raises
@@ -43,16 +49,17 @@ def check_graph(graph: GraphModule) -> None:
     NotLowered
         Where it cannot.
     """
-    Executable(graph, [node.meta["val"] for node in graph.graph.find_nodes(op="placeholder")]).trace()
+    Executable(graph, [node.meta["val"] for node in graph.graph.find_nodes(op="placeholder")], rng).trace()
 
 
 class Executable:
     """Runs a graph: one program, of the graph's inputs and what was drawn for it."""
 
-    def __init__(self, graph: GraphModule, inputs: Sequence[Any]) -> None:
+    def __init__(self, graph: GraphModule, inputs: Sequence[Any], rng: str) -> None:
         self._inputs = list(graph.graph.find_nodes(op="placeholder"))
         (output,) = graph.graph.find_nodes(op="output")
-        self._draws: list[Draw] = [draw for node in graph.graph.nodes if (draw := drawn(node)) is not None]
+        draws = [drawn(node, rng) for node in graph.graph.nodes]
+        self._draws: list[Draw | PhiloxDraw] = [draw for draw in draws if draw is not None]
         given = {node: place for place, node in enumerate(self._inputs)}
         self._results = [_Result(node, given, first) for node, first in _firsts(output.args[0])]
         self._interpreter = Interpreter(graph, self._inputs, [draw.node for draw in self._draws])
@@ -83,7 +90,7 @@ class Executable:
         """What is traced: the values that the graph computes, as they are to lie in memory."""
         count = len(self._inputs)
         rest = iter(arrays[count:])
-        draws = [[next(rest) for _ in draw.likes] for draw in self._draws]
+        draws = [draw.values([next(rest) for _ in draw.likes]) for draw in self._draws]
         with checked() as checks:
             values = self._interpreter.run(arrays[:count], draws)
         self._checks = checks

@@ -18,7 +18,7 @@ from mt_core.dispatch.lookup import composite_of
 from mt_core.dispatch.registry import Overload
 from mt_library.ops import OpOverload
 
-from .calls import Call, NotLowered, Value
+from .calls import Call, NotLowered, Value, bound
 from .lowering import LOWERINGS
 
 __all__ = ["Interpreter"]
@@ -87,7 +87,7 @@ class _Step:
         return self._of_operator(target._overload)
 
     def _of_operator(self, overload: Overload) -> Callable[[dict[Node, Value]], Value]:
-        args = _bound(overload, self.node)
+        args = bound(overload, self.node)
         fakes = map_arg(args, lambda n: n.meta["val"])
         call = Call(overload.name, fakes, self.node.meta.get("val"))
         lowered = LOWERINGS.get(overload.name)
@@ -108,17 +108,6 @@ def _carried_out(lowered: Callable[..., Value], call: Call, args: tuple[Any, ...
     for place, value in call.written.items():
         values[args[place]] = value
     return found
-
-
-def _bound(overload: Overload, node: Node) -> tuple[Any, ...]:
-    """All arguments in the order of the schema."""
-    found = []
-    for place, argument in enumerate(overload.schema.arguments):
-        if place < len(node.args):
-            found.append(node.args[place])
-        else:
-            found.append(node.kwargs.get(argument.name, argument.default))
-    return tuple(found)
 
 
 def _leaves(args: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from mt_core.plugins.protocols import CONTRACT
 __all__ = ["compiler"]
 
 _OPTIONS = ("rng",)
-_STREAMS = ("torch",)
+_STREAMS = ("torch", "philox")
 
 
 class XlaCompiler:
@@ -36,7 +36,8 @@ class XlaCompiler:
         mode
             None or ``"default"``.
         options
-            ``rng``: ``"torch"``, random numbers are those of eager execution.
+            ``rng``: ``"torch"``, random numbers are those of eager execution (the default), or ``"philox"``, the
+            program draws them itself; by `torch.manual_seed` as well, and others.
         recompile_limit
             How often it is compiled; ``torch._dynamo.config.recompile_limit`` by default.
 
@@ -60,7 +61,7 @@ class XlaCompiler:
             raise ImportError(f"torch.compile(backend='xla') needs jax ({error}): pip install jax") from error
         from .program import CompiledProgram
 
-        return CompiledProgram(function, fullgraph, recompile_limit, dynamic)
+        return CompiledProgram(function, fullgraph, recompile_limit, dynamic, **(options or {}))
 
     def diagnose(self) -> list[tuple[str, str]]:
         """(what, state or remedy) lines for ``mindtorch doctor``: what jax sees."""

@@ -27,9 +27,10 @@ class CompiledProgram(CapturedProgram):
 
     def __init__(
         self, program: Callable[..., Any], fullgraph: bool = False, recompile_limit: int | None = None,
-        dynamic: bool | None = None,
+        dynamic: bool | None = None, rng: str = "torch",
     ) -> None:  # fmt: skip
         keep_programs()
+        self.rng = rng
         super().__init__(program, compiled_module, fullgraph, recompile_limit, dynamic)
 
     def _compiled(self, captured: Any, inputs: list[Any]) -> Callable[..., Any] | None:
@@ -39,7 +40,7 @@ class CompiledProgram(CapturedProgram):
 
     def _of_tensors(self, graph: Any, inputs: list[Any]) -> Callable[..., Any] | None:
         try:
-            return compiled_module(graph, inputs)
+            return compiled_module(graph, inputs, self.rng)
         except (NotLowered, NotImplementedError) as error:
             counters["graph_break"][str(error)] += 1
             if self.fullgraph:
@@ -48,7 +49,7 @@ class CompiledProgram(CapturedProgram):
             return None
 
 
-def compiled_module(module: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
+def compiled_module(module: Any, inputs: Sequence[Any], rng: str = "torch") -> Callable[..., Any]:
     """What runs in the place of a graph of calls of ``torch``, for arguments like the given ones.
 
     It is a backend of ``torch.compile`` too. Where a function has a gradient, whether its graph can be compiled is seen
@@ -61,15 +62,14 @@ def compiled_module(module: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
     NotImplementedError
         For what `aot_module_simplified` refuses.
     """
+
+    def compiled(graph: Any, given: Sequence[Any]) -> Callable[..., Any]:
+        return make_boxed_func(compile_graph(graph, given, rng))
+
+    def checked_partition(joint: Any, given: Sequence[Any], **settings: Any) -> Any:
+        check_graph(joint, rng)
+        return default_partition(joint, given, **settings)
+
     return aot_module_simplified(
-        module, inputs, fw_compiler=_compiled, bw_compiler=_compiled, partition_fn=_checked_partition
+        module, inputs, fw_compiler=compiled, bw_compiler=compiled, partition_fn=checked_partition
     )
-
-
-def _checked_partition(joint: Any, inputs: Sequence[Any], **settings: Any) -> Any:
-    check_graph(joint)
-    return default_partition(joint, inputs, **settings)
-
-
-def _compiled(graph: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
-    return make_boxed_func(compile_graph(graph, inputs))
