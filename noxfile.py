@@ -297,7 +297,7 @@ def clients_tests(session: nox.Session) -> None:
     prepare(
         session,
         ["--no-deps", "--requirement", SUITE_PINS],
-        ["--no-deps", *workspace((*BASE, "mt-distributed"))],  # tests name its classes; none starts processes
+        ["--no-deps", *workspace((*BASE, "mt-distributed"))],  # a few tests of transformers start two processes
     )
     refuse_pytorch(session)
     session.run("python", "-m", "tools.clients_tests", *session.posargs)

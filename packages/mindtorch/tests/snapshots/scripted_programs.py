@@ -217,8 +217,11 @@ def modules(torch: Any) -> dict[str, Any]:
             super().__init__()
             self.a, self.b = nn.LSTM(4, 3, batch_first=True, bidirectional=True), nn.GRU(6, 2)
 
+        def packed(self, x: Tensor, lengths: Tensor, is_sorted: bool) -> rnn.PackedSequence:
+            return rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=is_sorted)
+
         def forward(self, x: Tensor, lengths: Tensor, is_sorted: bool = False):
-            packed = rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=is_sorted)
+            packed = self.packed(x, lengths, is_sorted)
             packed, state = self.a(packed)
             found = self.b(packed)
             again, _ = self.b(found[0].data.relu() if x.dim() > 3 else rnn.pad_packed_sequence(packed)[0])

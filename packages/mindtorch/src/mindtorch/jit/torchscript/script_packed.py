@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from typing import Any
 
 import mt_nn
 from mt_nn.utils import rnn
 
-from .script_text import is_packed_type
+from .script_text import is_packed_type, names_of
 
 __all__ = ["PackedVariables"]
 
@@ -43,11 +44,12 @@ class PackedVariables:
             return ""
         if (part := self._object(node.func)) is not None:
             return "pair" if self._takes_packed(part[0], node) else ""
+        called: Any = None
         if self._is_outside(node.func) and not isinstance(node.func, ast.Call):
             called = self._evaluated(node.func)
-            return "packed" if is_packed_type(getattr(called, "__annotations__", {}).get("return")) or (
-                called is rnn.pack_padded_sequence) else ""  # fmt: skip
-        return ""
+        elif isinstance(node.func, ast.Attribute) and (owner := self._object(node.func.value)) is not None:
+            called = inspect.getattr_static(type(owner[0]), node.func.attr, None)
+        return "packed" if called is rnn.pack_padded_sequence or _returns_packed(called) else ""
 
     def _takes_packed(self, part: Any, node: ast.Call) -> bool:
         given = node.args[:1] or [keyword.value for keyword in node.keywords if keyword.arg == "input"]
@@ -67,3 +69,12 @@ class PackedVariables:
         if self._kind(value) == "pair" and isinstance(target.elts[0], ast.Name):
             held[target.elts[0].id] = "packed"
         return held
+
+
+def _returns_packed(called: Any) -> bool:
+    """Whether a function is annotated to return a packed sequence."""
+    function = inspect.unwrap(getattr(called, "__wrapped__", called)) if callable(called) else called
+    if not inspect.isfunction(function):
+        return False
+    hint = function.__annotations__.get("return")
+    return is_packed_type(names_of(function).get(hint) if isinstance(hint, str) else hint)
