@@ -31,6 +31,7 @@ def _cases() -> list[tuple[str, Any, list[tuple[Any, ...]], str]]:
     x = _random(3, 4)
     convolutional, layer = programs.Convolutional(), nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, dropout=0.0)
     everything, script = programs.Everything(), torch.jit.script
+    lengths = torch.tensor([3, 1, 5])
     floats = [0.1, 1.0, 1e20, 1e-7, 123456789.123, float("inf"), float("nan"), 1e17, 1e18, -0.0, 1 / 3, 2.5, 1e22]
     return [
         ("everything", script(everything), [(x,), (x, x), (x, None, 2), (x, None, 2.5), (_random(4),)], "forward"),
@@ -56,6 +57,7 @@ def _cases() -> list[tuple[str, Any, list[tuple[Any, ...]], str]]:
         ("odd_names", script(programs.OddNames()), [(_random(2, 1),), (_random(1, 1), 4)], "forward"),
         ("traced", torch.jit.trace(convolutional.eval(), _random(2, 3, 8, 8)), [(_random(3, 3, 8, 8),)], "forward"),
         ("sizes", torch.jit.trace(programs.sizes, (_random(2, 3, 4), _random(2))), [(_random(3, 2, 5), _random(4))], "forward"),
+        ("packed", script(programs.Packed()), [(_random(3, 5, 4), lengths), (_random(3, 5, 4), lengths, (_random(2, 3, 3), _random(2, 3, 3)), _random(2, 3, 2))], "forward"),
     ]  # fmt: skip
 
 

@@ -613,3 +613,17 @@ def complexes(x: Tensor, c: complex):
         torch.view_as_real(torch.complex(x, x)),
         torch.fft.rfft(x) if False else x,
     )
+
+
+class Packed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.LSTM(4, 3, batch_first=True, bidirectional=True)
+        self.b = nn.GRU(6, 2, 2)
+
+    def forward(self, x: Tensor, lengths: Tensor, h: tuple[Tensor, Tensor] | None = None, h0: Tensor | None = None):
+        p = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        p, state = self.a(p, h)
+        q, g = self.b(p, h0)
+        y, n = nn.utils.rnn.pad_packed_sequence(q, batch_first=True, padding_value=-1.0, total_length=6)
+        return y, n, state, g, p.data, q.batch_sizes, self.b(p.data, h0[:, 0] if h0 is not None else None)
