@@ -151,6 +151,32 @@ def test_what_has_no_second_derivative_says_so() -> None:
         grad.sum().backward()
 
 
+def test_sizes_alone_make_an_empty_tensor_and_indices_alone_none() -> None:
+    for made in (torch.sparse_coo_tensor((2, 3)), torch.sparse_coo_tensor(size=(2, 3))):
+        assert made.shape == (2, 3) and made._nnz() == 0 and made.dtype is torch.float32
+    assert torch.sparse_coo_tensor(size=[2], dtype=torch.int64, requires_grad=False).dtype is torch.int64
+    indices = [[0, 1], [1, 0]]
+    for args, named, said in (
+        ((indices,), {"size": (2, 3)}, "invalid combination of arguments - got [(]list, size=tuple[)]"),
+        ((torch.tensor([2, 3]),), {}, "argument 'size' [(]position 1[)] must be tuple of ints, not Tensor"),
+        (([2, 3.5],), {}, "type must be tuple of ints,but got float"),
+        ((), {"values": [1.0]}, 'missing 1 required positional arguments: "size"'),
+        ((indices, [1.0, 2.0], None), {}, "invalid combination of arguments"),
+        ((), {"size": (2, 2), "is_coalesced": True}, "invalid combination of arguments"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            torch.sparse_coo_tensor(*args, **named)
+
+
+@pytest.mark.parametrize("size", [(2, -1), (-1,), (2**40, 2**40), (2**62, 3), (2**62, 4, 0)])
+def test_sizes_whose_product_is_no_count_are_refused(size: tuple[int, ...]) -> None:
+    for args in ((size,), ([[0]] * len(size), [1.0], size)):
+        with pytest.raises(RuntimeError, match="numel: integer multiplication overflow"):
+            torch.sparse_coo_tensor(*args)
+    assert torch.sparse_coo_tensor((0, *size)).shape == (0, *size)
+    assert torch.sparse_coo_tensor((2**62,)).shape == (2**62,)
+
+
 def test_indices_outside_are_refused_where_pytorch_reads_other_memory() -> None:
     wrong = torch.sparse_coo_tensor([[0, 7]], [1.0, 2.0], (3,))
     with pytest.raises(RuntimeError, match="size is 3 but found index 7"):

@@ -210,6 +210,19 @@ def check_coordinates(indices: Tensor, values: Tensor, size: Sequence[int]) -> N
         raise RuntimeError(f"values has incorrect size, expected {expected}, got {list(values.shape)}")
 
 
+def _check_count(size: Any) -> None:
+    """Refuse sizes whose product is no count: PyTorch multiplies them as unsigned numbers of 64 bits."""
+    if not all(type(n) is int for n in size):
+        return  # symbols, of which nothing is known
+    count = 1
+    for n in size:
+        count *= n % 2**64
+        if count >= 2**64:
+            break
+    if count >= 2**63:
+        raise RuntimeError("numel: integer multiplication overflow")
+
+
 @composite("sparse_coo_tensor.size")
 def sparse_coo_tensor_size(size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     return find_overload("_sparse_coo_tensor_with_dims").call(len(size), 0, size, dtype, sparse_coo, device, pin_memory)  # type: ignore[no-any-return]
@@ -224,6 +237,7 @@ def _sparse_coo_tensor_with_dims(
             f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = "
             f"{sparse_dim}, dense_dim = {dense_dim}"
         )
+    _check_count(size)
     like = ops.empty([0], dtype=dtype, device=device)
     return empty_coordinates(size, sparse_dim, like.dtype, like.device)
 
@@ -274,6 +288,7 @@ def _with_dims_and_tensors(
     pin_memory: Any, is_coalesced: Any,
 ) -> Tensor:  # fmt: skip
     """The tensors themselves lie behind the new one, detached."""
+    _check_count(size)
     held = placed(values.detach(), dtype, device)
     where = indices.detach().to(device=held.device, dtype=dtypes.int64)
     return coordinates(where, held, size, bool(is_coalesced))

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from .. import dtypes
+from ..api import _functions
 from ..construct import tensor
 from ..decomp.sparse import check_within
 from ..devices import device as Device
@@ -15,6 +16,7 @@ from ..dispatch.registry import find_overload
 from ..factories import requiring_grad
 from ..formats import layout as Layout
 from ..formats import sparse_coo, sparse_csc, sparse_csr
+from ..schema import MISSING
 from ..tensor import Tensor
 from .tensors import Compressed, flat_indices, is_coo
 
@@ -160,7 +162,7 @@ def rebuilt(laid_out: Layout, data: Any) -> Tensor:
 
 
 def sparse_coo_tensor(
-    indices: Any, values: Any = None, size: Sequence[int] | None = None, *, dtype: Any = None, device: Any = None,
+    indices: Any = MISSING, values: Any = MISSING, size: Any = MISSING, *, dtype: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
 ) -> Tensor:  # fmt: skip
@@ -169,7 +171,7 @@ def sparse_coo_tensor(
     Parameters
     ----------
     indices, values
-        Tensors, arrays, lists or numbers. A call with sizes in place of indices, and no values, makes an empty one.
+        Tensors, arrays, lists or numbers. A call with sizes alone, in the first place or by name, makes an empty one.
     size
         By default the least that holds the indices.
     check_invariants
@@ -180,18 +182,29 @@ def sparse_coo_tensor(
     Raises
     ------
     RuntimeError
-        For sizes that do not go together.
+        For sizes that do not go together, or whose product has more than 63 bits.
+    TypeError
+        For arguments that are none of these forms.
     """
     if pin_memory:
         raise NotImplementedError("sparse_coo_tensor: pin_memory=True is not supported for sparse tensors")
-    if values is None:
-        made = find_overload("sparse_coo_tensor.size").call(list(size or indices), dtype, None, _device(device), None)
+    if indices is MISSING or values is MISSING or size is None:
+        # The operator's own function takes sizes alone, and refuses all else in PyTorch's words.
+        positional = [] if indices is MISSING else [indices]
+        named: dict[str, Any] = {"values": values, "size": size}
+        if size is None and values is not MISSING:
+            positional += [values]
+            del named["values"]
+        named = {name: value for name, value in named.items() if value is not MISSING}
+        options = {"dtype": dtype, "device": device, "is_coalesced": is_coalesced}
+        named |= {name: value for name, value in options.items() if value is not None}
+        made = _functions.sparse_coo_tensor(*positional, **named)
         return _finished(made, requires_grad, check_invariants)
     held = _as_tensor(values, dtype, device)
     where = _indices(indices, held.device)
     if not held.dim():
         held = held.expand(where.shape[-1] if where.dim() == 2 else 1)
-    if size is None:
+    if size is MISSING:
         made = find_overload("sparse_coo_tensor.indices").call(where, held, None, None, None, None, is_coalesced)
     else:
         made = find_overload("sparse_coo_tensor.indices_size").call(
