@@ -1,16 +1,43 @@
-"""Take the whole exam on a device and write a report: ``python -m tools.exam [DEVICE] [--report FILE]``."""
+"""Take the whole exam on a device and write a report: ``python -m tools.exam [DEVICE] [--report FILE]``.
+
+A device's libraries can end the process that they run in. So a child takes the checks, and tells each before it begins;
+where it dies, the check that it was at has failed, and another child goes on behind it.
+"""
 
 from __future__ import annotations
 
 import argparse
 import collections
+import json
 import platform
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
 
 import numpy as np
 
+from mt_core.plugins.discovery import find_backend
+from mt_core.plugins.runtime_access import count_devices, no_device
+from mt_core.testing.proofs import NAMES
+
 from . import Check, make_exams
+
+#: What a child's lines begin with; all others are the libraries' own words.
+MARK = "exam: "
+
+
+class Outcome(NamedTuple):
+    """A check, the reason why it is known to fail, and what it said; nothing where it passed."""
+
+    name: str
+    operator: str
+    reason: str
+    said: str
 
 
 def failure_of(check: Check) -> str:
@@ -22,26 +49,98 @@ def failure_of(check: Check) -> str:
     return ""
 
 
-def report(device: str, checks: list[Check], failures: dict[tuple[str, str], str], seconds: float) -> str:
-    """The report as Markdown: a table of the checks, the failures, the gaps with their reasons."""
-    taken, known = collections.Counter(c.name for c in checks), collections.Counter(c.name for c in checks if c.reason)
-    failed = collections.Counter(name for name, _ in failures)
+def give_up(number: int, frame: FrameType | None) -> None:
+    raise TimeoutError("the check takes too long")
+
+
+def tell(value: object) -> None:
+    print(f"\n{MARK}{json.dumps(value)}", flush=True)
+
+
+def take(options: argparse.Namespace) -> None:
+    """The child: what the device is, then each check and what it said.
+
+    Raises
+    ------
+    SystemExit
+        Where there is no such device.
+    """
+    checks = make_exams(options.device, options.gaps).checks(options.operators)  # registers what proves itself
+    if options.device not in NAMES and options.device != "cpu" and not count_devices(options.device):
+        raise SystemExit(f"{no_device(options.device)}\nmindtorch doctor says what is missing")
+    if not options.begin:
+        diagnose = getattr(find_backend(options.device), "diagnose", None)
+        tell({"device": [] if diagnose is None else diagnose()})
+    signal.signal(signal.SIGALRM, give_up)
+    for place, check in enumerate(checks):
+        if place < options.begin:
+            continue
+        tell([place, check.name, check.operator, check.reason])
+        signal.alarm(options.limit)
+        try:
+            said = failure_of(check)
+        finally:
+            signal.alarm(0)
+        tell(said)
+
+
+def outcomes(about: list[tuple[str, str]]) -> Iterator[Outcome]:
+    """What became of each check; what the device is goes into `about`.
+
+    Raises
+    ------
+    SystemExit
+        When a child ends between two checks.
+    """
+    begin = 0
+    while True:
+        command = [sys.executable, "-m", "tools.exam", *sys.argv[1:], "--from", str(begin)]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace")
+        at: list[object] = []
+        assert child.stdout is not None
+        for line in child.stdout:
+            if not line.startswith(MARK):
+                continue
+            told = json.loads(line.removeprefix(MARK))
+            if isinstance(told, dict):
+                about[:] = [(str(name), str(text)) for name, text in told["device"]]
+            elif isinstance(told, list):
+                at = told
+            else:
+                yield Outcome(*map(str, at[1:]), told)
+                begin, at = begin + 1, []
+        ended = child.wait()
+        if not at:
+            if ended:
+                raise SystemExit(f"the exam ended with {ended}, at no check")
+            return
+        yield Outcome(*map(str, at[1:]), f"the process ended with {ended}")
+        begin += 1
+
+
+def report(device: str, about: list[tuple[str, str]], taken: list[Outcome], seconds: float) -> str:
+    """The report as Markdown: the device, a table of the checks, the failures, the gaps with their reasons."""
+    count, known = collections.Counter(o.name for o in taken), collections.Counter(o.name for o in taken if o.reason)
+    failures = sorted(o for o in taken if o.said)
+    failed = collections.Counter(o.name for o in failures)
     lines = [
         f"# Exam of device '{device}'",
         "",
         f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.platform()}; {seconds:.0f} s.",
         "",
+        *(f"- {name}: {text}" for name, text in about),
+        *([""] if about else []),
         "| check | operators | passed | known gaps | failed |",
         "|---|---:|---:|---:|---:|",
     ]
-    for name, count in taken.items():
-        passed = count - known[name] - failed[name]
-        lines.append(f"| {name} | {count} | {passed} | {known[name]} | {failed[name]} |")
+    for name, number in count.items():
+        passed = number - known[name] - failed[name]
+        lines.append(f"| {name} | {number} | {passed} | {known[name]} | {failed[name]} |")
     if failures:
         lines += ["", "## Failures", ""]
-        lines += [f"- {name}, `{operator}`: {text[:400]}" for (name, operator), text in sorted(failures.items())]
+        lines += [f"- {o.name}, `{o.operator}`: {o.said[:400]}" for o in failures]
     lines += ["", "## Known gaps", ""]
-    lines += [f"- {c.name}, `{c.operator}`: {c.reason}" for c in checks if c.reason]
+    lines += [f"- {o.name}, `{o.operator}`: {o.reason}" for o in taken if o.reason]
     return "\n".join(lines) + "\n"
 
 
@@ -51,16 +150,26 @@ def main() -> int:
     parser.add_argument("--gaps", type=Path, help="known gaps, where they are not the distribution's own")
     parser.add_argument("--report", type=Path, help="where to write; exam-DEVICE.md unless told")
     parser.add_argument("--operators", nargs="+", help="these overloads only")
+    parser.add_argument("--limit", type=int, default=600, help="seconds after which a check is given up")
+    parser.add_argument("--from", dest="begin", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.begin is not None:
+        take(options)
+        return 0
     start = time.monotonic()
-    checks = list(make_exams(options.device, options.gaps).checks(options.operators))
-    failures = {(c.name, c.operator): text for c in checks if (text := failure_of(c))}
     path = options.report or Path(f"exam-{options.device}.md")
-    path.write_text(report(options.device, checks, failures, time.monotonic() - start), encoding="utf-8")
-    for (name, operator), text in failures.items():
-        print(f"{name} {operator}: {text[:200]}")
-    print(f"{len(checks)} checks, {len(failures)} failed: {path}")
-    return 1 if failures else 0
+    about: list[tuple[str, str]] = []
+    taken: list[Outcome] = []
+    try:
+        for outcome in outcomes(about):
+            taken.append(outcome)
+            if outcome.said:
+                print(f"{outcome.name} {outcome.operator}: {outcome.said[:200]}", flush=True)
+    finally:  # also of an exam that is broken off
+        path.write_text(report(options.device, about, taken, time.monotonic() - start), encoding="utf-8")
+    failed = sum(bool(o.said) for o in taken)
+    print(f"{len(taken)} checks, {failed} failed: {path}")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
