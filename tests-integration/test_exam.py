@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from tools.exam.__main__ import Outcome, outcomes, report
 
 #: In place of Python: a child that ends in its second check, and one that goes on behind it.
@@ -14,14 +13,14 @@ CHILD = """#!/bin/sh
 for from; do :; done
 if [ "$from" = 0 ]; then
     echo 'exam: {"device": [["chip", "Ascend910B3"]]}'
-    echo 'exam: ["agrees", "add", ""]'
+    echo 'exam: [0, "agrees", "add", ""]'
     echo 'a word of a library'
     echo 'exam: ""'
-    echo 'exam: ["agrees", "mul", ""]'
+    echo 'exam: [1, "agrees", "mul", ""]'
     kill -SEGV $$
 fi
 [ "$from" = 2 ] || exit 1
-echo 'exam: ["agrees", "sub", "no kernel"]'
+echo 'exam: [2, "agrees", "sub", "no kernel"]'
 echo 'exam: ""'
 """
 

@@ -112,7 +112,12 @@ class AclBackend:
 
     def _brought(self, source: DeviceArray, index: int) -> DeviceArray:
         """A row-major copy on another device."""
-        source = self.contiguous(source)
+        if not source.is_row_major:  # what makes it so is given to its own device, which the other has to wait for
+            source = self.contiguous(source)
+            own = self.runtime.current_stream(source.block.device_index)
+            done = self.runtime.event(own.device_index, False, False, False)
+            done.record(own)
+            self.runtime.current_stream(index).wait(done)
         made = self._new(source.shape, source.dtype, None, index)
         transfers.moved(self.runtime, made, source)
         return made

@@ -510,6 +510,14 @@ static void joined(uint64_t *clock, const uint64_t *other)
 static int check_ranges(stream *s, const fake_range *ranges, int count, int during)
 {
     for (int i = 0; i < count; i++) {
+        block *found = ranges[i].size ? block_of(ranges[i].address, ranges[i].size) : NULL;
+        if (found && found->device != s->device && !peers[s->device][found->device]) {
+            fake_violation("a task of device %d uses memory of device %d, which it has not made its peer", s->device,
+                           found->device);
+            return RT_PARAM;
+        }
+    }
+    for (int i = 0; i < count; i++) {
         uint64_t address = ranges[i].address, size = ranges[i].size;
         if (!size) continue;
         block *found = block_of(address, size);

@@ -125,6 +125,49 @@ def copies_and_views() -> None:
 
 
 @program("all")
+def several_devices() -> None:
+    """Each has its current stream, its events and its memory; copies between two wait for both, of every layout."""
+    launch, n = axpy(), 4096
+    sides = [torch.npu.Stream(i) for i in range(4)]
+    assert [side.device.index for side in sides] == [0, 1, 2, 3]
+    with torch.npu.stream(sides[2]):
+        assert torch.npu.current_device() == 2 and torch.npu.current_stream(2) == sides[2]
+        assert torch.npu.current_stream(1) == torch.npu.default_stream(1) and torch.empty(1, device="npu").device.index == 2
+    assert torch.npu.current_device() == 0 and torch.npu.current_stream(2) == torch.npu.default_stream(2)
+    before = [torch.npu.memory_allocated(i) for i in range(4)]
+    tensors = [torch.full((n,), float(i + 1), device=f"npu:{i}") for i in range(4)]
+    grown = [torch.npu.memory_allocated(i) - before[i] for i in range(4)]
+    assert len(set(grown)) == 1 and grown[0] >= 4 * n
+    torch.npu.synchronize(0)
+    held = tensors[0]
+    for i in (1, 2, 3, 0):  # around all devices, each on a stream of its own, whose work nobody waits for
+        sides[i].wait_stream(torch.npu.default_stream(i))
+        sides[i].wait_stream(torch.npu.default_stream(held.device.index))
+        with torch.npu.stream(sides[i]):
+            brought = held.to(f"npu:{i}")
+            made = torch.empty(n, device=f"npu:{i}")
+            launch(2, brought, tensors[i], made, 1, n)
+            held = made
+        torch.npu.default_stream(i).wait_stream(sides[i])
+    assert held.device.index == 0 and held.cpu().unique().tolist() == [11.0]
+    host = torch.arange(60.0).reshape(3, 4, 5)
+    for take in (lambda t: t.transpose(0, 2), lambda t: t[1:, ::2], lambda t: t[0, 1].expand(2, 5), lambda t: t[..., :0]):
+        there = take(host.to("npu:3"))
+        for dtype in (torch.float32, torch.int32, torch.bfloat16):
+            assert torch.equal(there.to("npu:1", dtype).cpu(), take(host).to(dtype))
+        target = torch.zeros(take(host).shape[::-1], device="npu:2").permute(*range(take(host).dim() - 1, -1, -1))
+        assert torch.equal(target.copy_(there).cpu(), take(host))
+    start, end = torch.npu.Event(enable_timing=True), torch.npu.Event(enable_timing=True)
+    with torch.npu.device(3):
+        start.record()
+        launch(1, tensors[3], tensors[3], tensors[3], 1, n)
+        end.record()
+    end.synchronize()
+    assert start.elapsed_time(end) == 2.0 and tensors[3][0].item() == 8.0
+    torch.npu.synchronize()
+
+
+@program("all")
 def refused_dtypes() -> None:
     for dtype in (torch.float64, torch.complex64, torch.complex128):
         raises(NotImplementedError, f"holds no tensors of {dtype}", torch.empty, 2, dtype=dtype, device="npu")
