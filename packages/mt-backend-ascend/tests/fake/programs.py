@@ -132,7 +132,10 @@ def several_devices() -> None:
     assert [side.device.index for side in sides] == [0, 1, 2, 3]
     with torch.npu.stream(sides[2]):
         assert torch.npu.current_device() == 2 and torch.npu.current_stream(2) == sides[2]
-        assert torch.npu.current_stream(1) == torch.npu.default_stream(1) and torch.empty(1, device="npu").device.index == 2
+        assert (
+            torch.npu.current_stream(1) == torch.npu.default_stream(1)
+            and torch.empty(1, device="npu").device.index == 2
+        )
     assert torch.npu.current_device() == 0 and torch.npu.current_stream(2) == torch.npu.default_stream(2)
     before = [torch.npu.memory_allocated(i) for i in range(4)]
     tensors = [torch.full((n,), float(i + 1), device=f"npu:{i}") for i in range(4)]
@@ -151,7 +154,12 @@ def several_devices() -> None:
         torch.npu.default_stream(i).wait_stream(sides[i])
     assert held.device.index == 0 and held.cpu().unique().tolist() == [11.0]
     host = torch.arange(60.0).reshape(3, 4, 5)
-    for take in (lambda t: t.transpose(0, 2), lambda t: t[1:, ::2], lambda t: t[0, 1].expand(2, 5), lambda t: t[..., :0]):
+    for take in (
+        lambda t: t.transpose(0, 2),
+        lambda t: t[1:, ::2],
+        lambda t: t[0, 1].expand(2, 5),
+        lambda t: t[..., :0],
+    ):
         there = take(host.to("npu:3"))
         for dtype in (torch.float32, torch.int32, torch.bfloat16):
             assert torch.equal(there.to("npu:1", dtype).cpu(), take(host).to(dtype))

@@ -114,10 +114,12 @@ def page() -> str:
     listed = list(rows(operators, wrong))
     with_kernel = {row.split("`")[1] for row in listed}
     composite = [n for n in operators if n not in with_kernel and ours[n].state != "missing"]
+    shared = {name for table in tables_of("CPU")[:3] for name in table}
     summary = (
         f"On the CPU target {share(operators, wrong)} functional operators agree with the CPU, and "
         f"{share(kernels, wrong)} of those for which mt-backend-cpu has a kernel of its own. "
-        f"{sum(name in CALLS for name in operators)} have a primitive of Ascend's."
+        f"{sum(name in CALLS for name in operators)} have a primitive of Ascend's; of those with a kernel of their own, "
+        f"{sum(name in CALLS or name in shared for name in kernels)} have one on Ascend, by a primitive or by functions."
     )
     lines = [
         HEAD,

@@ -205,12 +205,20 @@ class CudaRuntime:
         return found
 
     def brought(self, source: Any, index: int) -> Any:
-        """A row-major copy of an array on another device."""
-        with on_device(source.data.device_id):
-            source = source if source.flags.c_contiguous else cupy.ascontiguousarray(source)
+        """A row-major copy of an array on another device, by whose current stream it is made.
+
+        What the caller has ordered is the source as it was; what makes it row-major comes after that.
+        """
+        own = source.data.device_id
+        stream = self.current_stream(index)
+        if not source.flags.c_contiguous:
+            with on_device(own):
+                source = cupy.ascontiguousarray(source)
+            stream.wait(self.current_stream(own).mark())
         with cupy.cuda.Device(index):
             made = cupy.empty(source.shape, source.dtype)
             made.data.copy_from_device_async(source.data, source.nbytes, cupy.cuda.get_current_stream())
+        self.record_stream(source, stream)
         return made
 
     def copy_from_host(self, target: Any, source: numpy.ndarray) -> None:

@@ -126,7 +126,8 @@ class MemoryPointer:
         COUNTS["d2d"] += 1
         _bytes(self, size)[:] = _bytes(source, size)
 
-    copy_from_device_async = copy_from_device
+    def copy_from_device_async(self, source: MemoryPointer, size: int, stream: Any = None) -> None:
+        self.copy_from_device(source, size)
 
 
 class _Place:

@@ -276,6 +276,19 @@ def test_training_launches_few_kernels_and_never_waits() -> None:
     assert counts["launch"] <= 171
 
 
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="there is one device")
+def test_a_copy_between_devices_waits_for_what_makes_its_source_row_major() -> None:
+    x = torch.arange(6.0).reshape(2, 3).to("cuda:1")
+    counts = getattr(sys.modules.get("fake_cupy"), "COUNTS", None)
+    waits = []
+    for source in (x, x.t()):
+        before = 0 if counts is None else counts["wait"]
+        there = source.to("cuda:0")
+        waits.append(0 if counts is None else counts["wait"] - before)
+        assert there.device.index == 0 and there.tolist() == source.tolist()
+    assert counts is None or waits[1] == waits[0] + 1
+
+
 def test_a_graph_repeats_what_was_recorded() -> None:
     x, side, graph = torch.zeros(4, device="cuda"), torch.cuda.Stream(), torch.cuda.CUDAGraph()
     with torch.cuda.stream(side):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["CALLS", "Call", "Constant", "Correction", "Flag", "Index"]
+__all__ = ["CALLS", "Call", "Constant", "Correction", "Flag", "Index", "Real"]
 
 
 class Constant:
@@ -42,6 +42,19 @@ class Index:
 
     def of(self, given: dict[str, Any]) -> Any:
         return given[self.name] if given[self.name] >= 0 else None
+
+
+class Real:
+    """A number that the primitive takes as a float."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def of(self, given: dict[str, Any]) -> Any:
+        value = given[self.name]
+        if isinstance(value, complex):
+            raise NotImplementedError(f"{self.name}={value}: MindSpore takes real numbers on Ascend")
+        return float(value)
 
 
 class Correction:
@@ -138,6 +151,7 @@ CALLS |= {
     "clamp.Tensor": Call("ClampTensor", "self", "min", "max", numbers=True),
     "addcdiv": Call("AddcdivExt", "self", "tensor1", "tensor2", "value"),
     "addcmul": Call("AddcmulExt", "self", "tensor1", "tensor2", "value"),
+    "lerp.Scalar": Call("LerpScalar", "self", "end", Real("weight")),
     "lerp.Tensor": Call("Lerp", "self", "end", "weight", numbers=True),
 }
 
@@ -203,6 +217,7 @@ CALLS |= {
     "baddbmm": Call("Baddbmm", "self", "batch1", "batch2", "beta", "alpha"),
     "bmm": Call("MatMulExt", "self", "mat2"),
     "dot": Call("Dot", "self", "tensor"),
+    "vdot": Call("Vdot", "self", "other"),
     "linear": Call("Dense", "input", "weight", "bias"),
     "mm": Call("MatMulExt", "self", "mat2"),
     "mv": Call("Mv", "self", "vec"),
@@ -211,6 +226,8 @@ CALLS |= {
 # Indexing
 
 CALLS |= {
+    "bincount": Call("BincountExt", "self", "weights", "minlength"),
+    "repeat": Call("Repeat", "self", "repeats"),
     "constant_pad_nd": Call("ConstantPadND", "self", "pad", "value"),
     "embedding": Call(
         "Embedding", "indices", "weight", Index("padding_idx"), Constant(None), Constant(2.0), "scale_grad_by_freq"
@@ -254,6 +271,9 @@ CALLS |= {
     "avg_pool2d_backward": Call("AvgPool2DGrad", "grad_output", "self", *_POOLING),
     "avg_pool3d": Call("AvgPool3DExt", "self", *_POOLING),
     "avg_pool3d_backward": Call("AvgPool3DGradExt", "grad_output", "self", *_POOLING),
+    "_adaptive_avg_pool2d_backward": Call("AdaptiveAvgPool2DGradExt", "grad_output", "self"),
+    "_adaptive_avg_pool3d": Call("AdaptiveAvgPool3DExt", "self", "output_size"),
+    "_adaptive_avg_pool3d_backward": Call("AdaptiveAvgPool3DGradExt", "grad_output", "self"),
     "pixel_shuffle": Call("PixelShuffle", "self", "upscale_factor"),
 }
 for _kind, _word in (("reflection", "Reflection"), ("replication", "Replication")):
