@@ -32,9 +32,9 @@ WORDS = {
     "input": {"self", "input", "elements", "input_x", "indices"},
     "x": {"self"}, "input_x": {"self"}, "x1": {"self"}, "x2": {"other"}, "y": {"other", "output"}, "out": {"output"},
     "other": {"tensor", "mat2"}, "image": {"self"}, "x_or_out": {"self"},
-    "dout": {"grad_output"}, "dy": {"grad_output", "grad_out"}, "grad": {"grad_output"}, "input_grad": {"grad_output"}, "grads": {"grad_output"},
+    "dout": {"grad_output"}, "dy": {"grad_output", "grad_out"}, "grad": {"grad_output"}, "grads": {"grad_output"},
     "y_grad": {"grad_output"}, "grad_output": {"grad_output"}, "is_result": {"self_is_result"},
-    "padding": {"pad"}, "num_groups": {"group"},
+    "padding": {"pad"}, "num_groups": {"group"}, "input_grad": {"grad_output"},
 }  # fmt: skip
 
 #: Operators whose results' shapes depend on elements, of which the recorder has none: their kernels are not reached.

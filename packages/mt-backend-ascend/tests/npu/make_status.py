@@ -118,8 +118,8 @@ def page() -> str:
     summary = (
         f"On the CPU target {share(operators, wrong)} functional operators agree with the CPU, and "
         f"{share(kernels, wrong)} of those for which mt-backend-cpu has a kernel of its own. "
-        f"{sum(name in CALLS for name in operators)} have a primitive of Ascend's; of those with a kernel of their own, "
-        f"{sum(name in CALLS or name in shared for name in kernels)} have one on Ascend, by a primitive or by functions."
+        f"{sum(name in CALLS for name in operators)} have a primitive of Ascend's; of those with a kernel of their own "
+        f"{sum(name in CALLS or name in shared for name in kernels)} have one on Ascend, a primitive or functions."
     )
     lines = [
         HEAD,
