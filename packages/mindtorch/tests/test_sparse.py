@@ -198,3 +198,56 @@ def test_other_layouts_are_refused_by_name() -> None:
         torch.sparse_bsr_tensor([0, 1], [0], [[[1.0]]], (1, 1))
     with pytest.raises(NotImplementedError, match="sparse_bsr"):
         torch.eye(2).to_sparse(layout=torch.sparse_bsr, blocksize=(1, 1))
+
+
+def _of_layout(layout: Any) -> Any:
+    whole = torch.tensor([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]], dtype=torch.float64)
+    return whole.to_sparse(layout=layout).detach().requires_grad_()
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc], ids=str)
+@pytest.mark.parametrize("masked", [True, False])
+def test_gradients_of_sparse_tensors_are_checked(layout: Any, masked: bool) -> None:
+    check = torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)
+    methods = torch.Tensor
+    for function in (methods.to_dense, methods.sum, lambda x: x, methods.to_sparse, methods.values):
+        x = _of_layout(layout)
+        assert check(function, x.coalesce().detach().requires_grad_() if x.is_sparse else x, masked=masked)
+
+
+def test_gradients_of_sparse_functions_are_refused_where_they_are_wrong() -> None:
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.to_dense() * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 3
+
+    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+        torch.autograd.gradcheck(Wrong.apply, (_of_layout(torch.sparse_coo),), masked=True)
+    softmax = functools.partial(torch.sparse.softmax, dim=1)
+    x = _of_layout(torch.sparse_coo)
+    assert torch.autograd.gradcheck(lambda x: softmax(x).to_dense(), (x,), masked=True)
+    with pytest.raises(RuntimeError, match="masked=True"):
+        torch.autograd.gradcheck(lambda x: softmax(x).to_dense(), (x,))
+    with pytest.raises(ValueError, match="Sparse output is not supported"):
+        torch.autograd.gradcheck(lambda x: x * 2, (x,), masked=True)
+
+
+def test_gradients_of_compressed_values_are_read_where_they_lie() -> None:
+    values = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    rows = torch.sparse_csr_tensor([0, 2, 3], [0, 2, 1], values, (2, 3))
+    rows.backward(torch.sparse_csr_tensor([0, 1, 3], [0, 0, 1], [5.0, 6.0, 7.0], (2, 3)))
+    assert values.grad.tolist() == [5.0, 0.0, 7.0]
+
+
+def test_products_of_sparse_tensors_broadcast_in_dense_dimensions() -> None:
+    where = [[0, 0, 1], [0, 2, 1]]
+    a = torch.sparse_coo_tensor(where, torch.arange(1.0, 7.0).reshape(3, 2), (2, 3, 2))
+    b = torch.sparse_coo_tensor(where, torch.tensor([[2.0], [3.0], [4.0]]), (2, 3, 1))
+    for one, other in ((a, b), (b, a)):
+        assert torch.equal((one * other).to_dense(), one.to_dense() * other.to_dense())
+    none = torch.sparse_coo_tensor(torch.zeros(2, 0, dtype=torch.int64), torch.zeros(0, 1), (2, 3, 1))
+    assert (none * a).shape == (2, 3, 2)

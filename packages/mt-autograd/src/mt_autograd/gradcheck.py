@@ -15,11 +15,13 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.autograd_state import no_grad
 from mt_core.dtypes import complex128, float64
+from mt_core.formats import strided
 from mt_core.random import Generator
 from mt_core.tensor import Tensor
 
 from .api import grad
 from .gradcheck_forward import ForwardCheck, elements
+from .gradcheck_sparse import by_values, tells_zeros_apart
 from .node import Node, output_spec
 from .recording import make_output
 from .views import edge_of
@@ -69,6 +71,9 @@ def gradcheck(
         Also check that gradients have their input's dtype.
     check_forward_ad, check_backward_ad
         Whether the tangents of forward mode are checked, and the gradients of backward.
+    masked
+        Whether of sparse inputs only the elements count that they hold; it says nothing of ordinary ones. Sparse results
+        are refused: call ``to_dense(masked_grad=masked)`` on them.
     fast_mode
         Compare along one random direction only.
 
@@ -84,8 +89,15 @@ def gradcheck(
     if check_batched_forward_grad:
         if not check_forward_ad:
             raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    if masked:
-        raise NotImplementedError("gradcheck(masked=True) is not supported: gradients of ordinary tensors are compared")
+    given = _as_tuple(inputs)
+    if not masked and tells_zeros_apart(func, given):
+        if raise_exception:
+            raise GradcheckError(
+                "The function tells zeros that a sparse input holds from those that it does not hold: its gradient is "
+                "that of masked=True."
+            )
+        return False
+    func, inputs = by_values(func, given, bool(masked))
     check = _Check(func, inputs, eps, atol, rtol)
     try:
         if check_backward_ad:
@@ -194,6 +206,11 @@ class _Check:
     def outputs_of(self, *inputs: Any) -> list[Tensor]:
         """The results with a gradient, for other inputs."""
         results = _as_tuple(self.func(*inputs))
+        if any(isinstance(y, Tensor) and y.layout is not strided and y.requires_grad for y in results):
+            raise ValueError(
+                "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output of "
+                "fn for gradcheck."
+            )
         return [y for y in results if isinstance(y, Tensor) and (y.dtype.is_floating_point or y.dtype.is_complex)]
 
     def tangents(self, fast: bool, check_undefined: bool) -> None:

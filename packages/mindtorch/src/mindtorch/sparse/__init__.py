@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mt_autograd.gradcheck_sparse import with_sparse_support
 from mt_core import Tensor, dtypes
 from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import find_overload
@@ -135,12 +136,8 @@ def to_sparse_semi_structured(*args: Any, **kwargs: Any) -> Tensor:
 
 
 def as_sparse_gradcheck(gradcheck: Any) -> Any:
-    """Refused: gradcheck compares gradients of ordinary tensors alone.
+    """``torch.autograd.gradcheck``, or a function that takes its arguments, for sparse inputs and results.
 
-    Raises
-    ------
-    NotImplementedError
+    The check that is returned takes `masked`: whether of sparse inputs only the elements count that they hold.
     """
-    raise NotImplementedError(
-        "torch.sparse.as_sparse_gradcheck is not supported: check a function of the values that makes the sparse tensor"
-    )
+    return with_sparse_support(gradcheck)

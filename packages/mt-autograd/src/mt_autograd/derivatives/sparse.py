@@ -35,8 +35,17 @@ def _of_values(grad: Any, indices: Any, sparse_dim: int) -> Any:
 derivative("_sparse_coo_tensor_with_dims_and_tensors", values=_of_values)
 
 
+def _at_one_place(a: Any, b: Any) -> bool:
+    """Whether two tensors of one compressed layout have the same indices."""
+    pairs = ((a.pointers, b.pointers), (a.plain, b.plain))
+    return all(x is y or x.shape == y.shape and bool(x.equal(y)) for x, y in pairs)
+
+
 def _of_compressed_values(grad: Any, result: Any, values_spec: Any) -> Any:
-    picked = grad if is_sparse(grad) and grad.layout is result.layout else _masked(grad, result)
+    if is_sparse(grad) and grad.layout is result.layout and _at_one_place(grad._array, result._array):
+        picked = grad
+    else:
+        picked = _masked(_dense(grad), result)
     return picked.values().reshape(values_spec.shape)
 
 

@@ -361,7 +361,8 @@ def to_dense_backward(grad: Tensor, input: Tensor, masked_grad: Any) -> Tensor:
         return grad.to_sparse(input.sparse_dim())  # type: ignore[attr-defined,no-any-return]
     if masked_grad is None or masked_grad:
         return grad.sparse_mask(input.detach())  # type: ignore[attr-defined,no-any-return]
-    return grad.to_sparse(layout=input.layout)  # type: ignore[attr-defined,no-any-return]
+    dense_dim = input._array.dense_dim
+    return grad.to_sparse(layout=input.layout, dense_dim=dense_dim)  # type: ignore[attr-defined,no-any-return]
 
 
 @composite("to_sparse.sparse_dim")

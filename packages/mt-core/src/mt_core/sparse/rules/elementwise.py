@@ -202,24 +202,33 @@ def mul(self: Any, other: Any) -> Tensor:
         laid_out = self.layout if isinstance(self._array, Compressed) else other.layout
         product = mul(coordinates_of(self), coordinates_of(other))
         return _compressed.compress(product, laid_out)
-    if tuple(self.shape) != tuple(other.shape):
-        raise RuntimeError(
-            f"mul(sparse, sparse): expected operands of one size, got {list(self.shape)} and {list(other.shape)}"
-        )
+    shape = _product_shape(self._array, other._array)
     d = result_type_of((self, other))
     a, b = self._array, sorted_(other)._array  # type: ignore[var-annotated]
     sizes = a.shape[: a.sparse_dim]
+    here, there = flat_indices(a.indices, sizes), flat_indices(b.indices, sizes)
+    if not there.numel() or not here.numel():
+        none = a.values.new_zeros((0, *shape[a.sparse_dim :]), dtype=d)
+        return coordinates(a.indices[:, :0].clone(), none, shape)
+    at = ops.searchsorted(there, here).clamp(max=int(there.numel()) - 1)
+    kept = ops.nonzero(there.index_select(0, at) == here).reshape(-1)
+    values = a.values.index_select(0, kept).to(d) * b.values.index_select(0, at.index_select(0, kept)).to(d)
+    return coordinates(a.indices.index_select(1, kept), values, shape, a.is_coalesced)
+
+
+def _product_shape(a: Any, b: Any) -> tuple[int, ...]:
+    """The shape of a product of coordinates: the sparse sizes of both, and the dense ones as they broadcast."""
     if a.sparse_dim != b.sparse_dim:
         raise RuntimeError(
             f"mul(sparse, sparse): expected as many sparse dimensions, got {a.sparse_dim} and {b.sparse_dim}"
         )
-    here, there = flat_indices(a.indices, sizes), flat_indices(b.indices, sizes)
-    if not there.numel() or not here.numel():
-        return coordinates(a.indices[:, :0].clone(), a.values[:0].to(d, copy=True), a.shape)
-    at = ops.searchsorted(there, here).clamp(max=int(there.numel()) - 1)
-    kept = ops.nonzero(there.index_select(0, at) == here).reshape(-1)
-    values = a.values.index_select(0, kept).to(d) * b.values.index_select(0, at.index_select(0, kept)).to(d)
-    return coordinates(a.indices.index_select(1, kept), values, a.shape, a.is_coalesced)
+    sparse, dense = (a.shape[: a.sparse_dim], b.shape[: b.sparse_dim]), (a.shape[a.sparse_dim :], b.shape[b.sparse_dim :])
+    fits = sparse[0] == sparse[1] and len(dense[0]) == len(dense[1])
+    if not fits or any(n != m and 1 not in (n, m) for n, m in zip(*dense, strict=True)):
+        raise RuntimeError(
+            f"mul(sparse, sparse): expected operands of one size, got {list(a.shape)} and {list(b.shape)}"
+        )
+    return (*sparse[0], *(m if n == 1 else n for n, m in zip(*dense, strict=True)))
 
 
 def coordinates_of(tensor: Any) -> Tensor:
@@ -272,14 +281,14 @@ def div_mode(self: Any, other: Any, rounding_mode: Any) -> Tensor:
 
 @rule("floor_divide")
 def floor_divide(self: Any, other: Any) -> Tensor:
-    return _divided(sorted_(self) if is_sparse(self) else self, other, lambda values: ops.floor_divide(values, other))
+    return _divided(sorted_(self) if is_sparse(self) else self, other, lambda values: ops.floor_divide(values, other), "floor division")
 
 
-def _divided(self: Any, other: Any, divide: Callable[[Tensor], Tensor]) -> Tensor:
+def _divided(self: Any, other: Any, divide: Callable[[Tensor], Tensor], name: str = "division") -> Tensor:
     if is_sparse(other) or _as_factor(self, other) is None:
         shape = list(other.shape)
         raise RuntimeError(
-            f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {shape} for divisor)"
+            f"Sparse {name} requires a scalar or zero-dim dense tensor divisor (got shape {shape} for divisor)"
         )
     return with_values(self, divide(self._array.values))
 
