@@ -127,6 +127,38 @@ def test_views_and_writes() -> None:
         nested.requires_grad_().mul_(2)
 
 
+def _squares(parts: Any) -> Any:
+    return sum((part * part).sum() for part in parts.unbind())
+
+
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged], ids=str)
+def test_writes_of_which_others_would_not_know_are_refused(layout: Any) -> None:
+    leaf = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], layout=layout, requires_grad=True)
+    weight = torch.tensor(2.0, requires_grad=True)
+
+    def fresh() -> Any:
+        return leaf * 1
+
+    def plain() -> Any:
+        return leaf.detach().clone()
+
+    with pytest.raises(RuntimeError, match="written to in place"):
+        fresh().transpose(1, 2).mul_(2)
+    with pytest.raises(RuntimeError, match="written to in place"):
+        fresh().chunk(3, -1)[1].mul_(2)
+    with pytest.raises(RuntimeError, match="written to in place"):
+        plain().transpose(1, 2).mul_(weight)
+    for base in (fresh(), plain()):
+        view = base.transpose(1, 2)
+        with pytest.raises(RuntimeError, match="written to in place"):
+            base.mul_(weight)
+        del view
+        _squares(base.mul_(weight)).backward()
+    with torch.no_grad():
+        fresh().transpose(1, 2).mul_(2)
+    plain().transpose(1, 2).mul_(2)
+
+
 def test_second_derivatives() -> None:
     parts = [torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)]
     nested = torch.nested.as_nested_tensor(parts)

@@ -251,3 +251,13 @@ def test_products_of_sparse_tensors_broadcast_in_dense_dimensions() -> None:
         assert torch.equal((one * other).to_dense(), one.to_dense() * other.to_dense())
     none = torch.sparse_coo_tensor(torch.zeros(2, 0, dtype=torch.int64), torch.zeros(0, 1), (2, 3, 1))
     assert (none * a).shape == (2, 3, 2)
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_csr, torch.sparse_csc], ids=str)
+def test_compressed_tensors_without_elements(layout: Any) -> None:
+    x = torch.zeros(2, 3, 0).to_sparse(layout=layout, dense_dim=1)
+    assert x.to_dense().shape == (2, 3, 0)
+    assert x.to_sparse_coo().to_dense().shape == (2, 3, 0)
+    parts = [torch.zeros(0, 3, dtype=torch.int64), torch.zeros(0, 0, dtype=torch.int64), torch.zeros(0, 0)]
+    made = torch.sparse_compressed_tensor(*parts, (0, 2, 2), layout=layout, check_invariants=True)
+    assert made.to_dense().shape == (0, 2, 2)

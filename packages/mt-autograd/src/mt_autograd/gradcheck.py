@@ -208,8 +208,8 @@ class _Check:
         results = _as_tuple(self.func(*inputs))
         if any(isinstance(y, Tensor) and y.layout is not strided and y.requires_grad for y in results):
             raise ValueError(
-                "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output of "
-                "fn for gradcheck."
+                "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output "
+                "of fn for gradcheck."
             )
         return [y for y in results if isinstance(y, Tensor) and (y.dtype.is_floating_point or y.dtype.is_complex)]
 

@@ -15,7 +15,7 @@ from mt_core.keys import AUTOGRAD, COMPOUND
 from mt_core.plugins.protocols import CONTRACT
 from mt_core.tensor_types import tensors_in
 
-from .parts import CompoundArray, CompoundTensor, elements
+from .parts import CompoundArray, CompoundTensor, elements, refuse_views
 
 __all__ = ["Rules"]
 
@@ -127,6 +127,8 @@ def _write(target: Any, made: Any, overload: Overload) -> Any:
         raise RuntimeError("result type {} can't be cast to the desired output type {}".format(*words))
     if made.dtype is not target.dtype:
         made = made.to(target.dtype)
+    if is_grad_enabled() and (target.requires_grad or made.requires_grad):
+        refuse_views(target._array)
     target._array.take(made._array)
     if made.requires_grad or target.requires_grad and is_grad_enabled():
         # Its history is that of what was computed, whose parts are now in its memory.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, ClassVar
 
 from mt_autograd.function import Function
@@ -27,8 +28,12 @@ class CompoundArray(HollowArray):
         The elements, a tensor without history of its own.
     """
 
-    __slots__ = ("data", "__weakref__")
+    __slots__ = ("data", "root", "__weakref__")
     data: Tensor
+    #: What has the memory of which the elements are a view; None where they are all of it, or got theirs otherwise.
+    root: Tensor | None
+    #: Whether `take` writes to the memory of the elements, which views see.
+    writes_memory: ClassVar[bool] = True
     #: What operators do to compounds of this kind.
     rules: ClassVar[Any]
     #: The class of these compounds.
@@ -115,6 +120,36 @@ class CompoundTensor(Tensor):
         return made
 
 
+#: Identity of a tensor -> what has elements in its memory, as views of it.
+_views: dict[int, weakref.WeakSet[CompoundArray]] = {}
+
+
+def refuse_views(array: CompoundArray) -> None:
+    """Refuse to write what has a history to elements that are seen elsewhere, where nothing would tell of it.
+
+    Raises
+    ------
+    RuntimeError
+        For views, and for what has views.
+    """
+    if array.writes_memory and (array.root is not None or _views.get(id(array.data))):
+        raise RuntimeError(
+            "a nested tensor that is a view of another, or of which there are views, is written to in place, and the "
+            "others' gradients would not know of it. Write to a clone of it, or out of place"
+        )
+
+
+def _seen(made: Any, data: Tensor) -> Any:
+    """Tell of whose memory a compound is a view, if of any."""
+    root = made._array.root = data._base
+    if root is not None:
+        if id(root) not in _views:
+            _views[id(root)] = weakref.WeakSet()
+            weakref.finalize(root, _views.pop, id(root), None).atexit = False
+        _views[id(root)].add(made._array)
+    return made
+
+
 def _around(array: CompoundArray) -> Any:
     on = array.data.device
     made: Any = object.__new__(array.made)
@@ -147,7 +182,7 @@ class NestedViewFromJagged(Function):
     def forward(ctx: Any, data: Any, array: Any) -> Any:
         ctx.set_materialize_grads(False)
         ctx.array = array
-        return _around(array.with_data(data.detach()))
+        return _seen(_around(array.with_data(data.detach())), data)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
@@ -178,4 +213,4 @@ def compound(array: CompoundArray, data: Tensor) -> Any:
     _refuse_tangents(data)
     if data._keys & AUTOGRAD and is_grad_enabled():
         return NestedViewFromJagged.apply(data, array)
-    return _around(array.with_data(data.detach() if data._keys & AUTOGRAD else data))
+    return _seen(_around(array.with_data(data.detach() if data._keys & AUTOGRAD else data)), data)

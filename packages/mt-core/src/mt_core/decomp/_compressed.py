@@ -43,7 +43,7 @@ def indices_of(array: Compressed) -> Tensor:
 
 def to_coordinates(array: Compressed) -> Tensor:
     """The same as coordinates, which are sorted where rows are compressed."""
-    values = array.values.reshape(-1, *array.values.shape[array.batch_dim + 1 :])
+    values = array.values.reshape(math.prod(array.plain.shape), *array.values.shape[array.batch_dim + 1 :])
     return coordinates(indices_of(array), values, array.shape, array.by_rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from itertools import pairwise
@@ -75,10 +76,8 @@ def check(made: Any) -> None:
                 raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
         return
     assert isinstance(array, Compressed)
-    pointers, plain = (
-        array.pointers.reshape(-1, array.pointers.shape[-1]),
-        array.plain.reshape(-1, array.plain.shape[-1]),
-    )
+    batches = math.prod(array.plain.shape[:-1])
+    pointers, plain = (part.reshape(batches, part.shape[-1]) for part in (array.pointers, array.plain))
     kind, other = ("crow", "col") if array.by_rows else ("ccol", "row")
     names = {"crow": "crow_indices", "ccol": "ccol_indices", "col": "col_indices", "row": "row_indices"}
     lines, across = array.shape[array.batch_dim : array.batch_dim + 2]

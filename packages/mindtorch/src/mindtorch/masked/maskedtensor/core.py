@@ -35,6 +35,7 @@ class MaskedArray(CompoundArray):
     __slots__ = ("mask",)
     mask: Tensor
     layout = mt.strided
+    writes_memory = False
 
     def __init__(self, data: Tensor, mask: Tensor) -> None:
         super().__init__(tuple(data.shape), data._dtype, data.stride(), 0, data.device)
@@ -82,6 +83,7 @@ class SparseMaskedArray(CompoundArray):
     __slots__ = ("layout", "mask", "pattern")
     mask: Tensor
     pattern: Tensor
+    writes_memory = False
 
     def __init__(self, values: Tensor, pattern: Tensor) -> None:
         shape = tuple(pattern.shape)

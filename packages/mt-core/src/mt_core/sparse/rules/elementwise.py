@@ -222,7 +222,10 @@ def _product_shape(a: Any, b: Any) -> tuple[int, ...]:
         raise RuntimeError(
             f"mul(sparse, sparse): expected as many sparse dimensions, got {a.sparse_dim} and {b.sparse_dim}"
         )
-    sparse, dense = (a.shape[: a.sparse_dim], b.shape[: b.sparse_dim]), (a.shape[a.sparse_dim :], b.shape[b.sparse_dim :])
+    sparse, dense = (
+        (a.shape[: a.sparse_dim], b.shape[: b.sparse_dim]),
+        (a.shape[a.sparse_dim :], b.shape[b.sparse_dim :]),
+    )
     fits = sparse[0] == sparse[1] and len(dense[0]) == len(dense[1])
     if not fits or any(n != m and 1 not in (n, m) for n, m in zip(*dense, strict=True)):
         raise RuntimeError(
@@ -281,7 +284,12 @@ def div_mode(self: Any, other: Any, rounding_mode: Any) -> Tensor:
 
 @rule("floor_divide")
 def floor_divide(self: Any, other: Any) -> Tensor:
-    return _divided(sorted_(self) if is_sparse(self) else self, other, lambda values: ops.floor_divide(values, other), "floor division")
+    return _divided(
+        sorted_(self) if is_sparse(self) else self,
+        other,
+        lambda values: ops.floor_divide(values, other),
+        "floor division",
+    )
 
 
 def _divided(self: Any, other: Any, divide: Callable[[Tensor], Tensor], name: str = "division") -> Tensor:

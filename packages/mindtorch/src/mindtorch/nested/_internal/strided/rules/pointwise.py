@@ -194,4 +194,4 @@ def to_copy(
 
 def relaid(self: Any, placed: Layout) -> Any:
     """A view of other sizes, strides and beginnings in the same buffer; it is recorded."""
-    return around(elements(self), placed)
+    return around(elements(self).view(-1), placed)
