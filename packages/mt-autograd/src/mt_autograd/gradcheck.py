@@ -72,8 +72,8 @@ def gradcheck(
     check_forward_ad, check_backward_ad
         Whether the tangents of forward mode are checked, and the gradients of backward.
     masked
-        Whether of sparse inputs only the elements count that they hold; it says nothing of ordinary ones. Sparse results
-        are refused: call ``to_dense(masked_grad=masked)`` on them.
+        Whether of sparse inputs only the elements count that they hold; it says nothing of ordinary ones. Sparse
+        results are refused: call ``to_dense(masked_grad=masked)`` on them.
     fast_mode
         Compare along one random direction only.
 
