@@ -109,6 +109,17 @@ def test_components_have_the_values_and_gradients_of_ordinary_tensors(
         torch.testing.assert_close(ours.grad, theirs.grad)
 
 
+def test_gradients_that_lie_in_another_way_go_to_their_components() -> None:
+    leaf = torch.nested.nested_tensor([torch.zeros(2, 4), torch.zeros(1, 4)], requires_grad=True)
+    given = [torch.arange(8.0).reshape(4, 2), torch.arange(4.0).reshape(4, 1) - 9]
+    (leaf * 1).transpose(1, 2).backward(torch.nested.nested_tensor(given))
+    assert [part.tolist() for part in leaf.grad.unbind()] == [part.t().tolist() for part in given]
+    leaf.grad = None
+    (leaf * 1).chunk(2, -1)[1].backward(torch.nested.nested_tensor([torch.ones(2, 2), torch.full((1, 2), 3.0)]))
+    expected = [[[0.0, 0.0, 1.0, 1.0]] * 2, [[0.0, 0.0, 3.0, 3.0]]]
+    assert [part.tolist() for part in leaf.grad.unbind()] == expected
+
+
 def test_what_lies_beside_a_view_stays_out_of_its_gradient() -> None:
     whole = torch.nested.nested_tensor([torch.tensor([[0.0, 4.0]]), torch.tensor([[0.0, 1.0]])], requires_grad=True)
     right = whole.chunk(2, -1)[1]
