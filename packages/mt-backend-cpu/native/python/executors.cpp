@@ -206,7 +206,7 @@ PyObject* elementwise_new(PyTypeObject* type, PyObject* args, PyObject* keywords
 
 struct ViewOf {
     Executor head;
-    PyObject* function;  // array, arguments -> array on its memory, or None
+    PyObject* function;  // array, arguments -> array on its memory, or several, or None
     PyObject* keys;      // of row-major views
     PyObject* strided;   // of others
 };
@@ -235,6 +235,33 @@ bool link(PyObject* made, PyObject* base) {
     return true;
 }
 
+// A view on an array, whose reference it takes over; null with an error.
+PyObject* viewed(const ViewOf* view, PyObject* found, PyObject* base) {
+    const bool rows = PyArray_IS_C_CONTIGUOUS(reinterpret_cast<PyArrayObject*>(found));
+    Reference made(new_tensor(found, dtype_in(base), rows ? view->keys : view->strided));
+    if (!made || !link(made.get(), base)) return nullptr;
+    return made.release();
+}
+
+// A tuple of views.
+PyObject* several_viewed(const ViewOf* view, PyObject* found, PyObject* base) {
+    const Py_ssize_t count = Py_SIZE(found);
+    Reference made(PyTuple_New(count));
+    for (Py_ssize_t i = 0; made && i < count; ++i) {
+        PyObject* one = viewed(view, Py_NewRef(PySequence_Fast_ITEMS(found)[i]), base);
+        if (one == nullptr) return nullptr;
+        PyTuple_SET_ITEM(made.get(), i, one);
+    }
+    return made.release();
+}
+
+bool are_arrays(PyObject* found) {
+    if (!PyList_CheckExact(found) && !PyTuple_CheckExact(found)) return false;
+    for (Py_ssize_t i = 0; i < Py_SIZE(found); ++i)
+        if (!PyArray_CheckExact(PySequence_Fast_ITEMS(found)[i])) return false;
+    return true;
+}
+
 PyObject* view_call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* names) {
     ViewOf* view = reinterpret_cast<ViewOf*>(self);
     const size_t count = static_cast<size_t>(PyVectorcall_NARGS(flags));
@@ -247,14 +274,10 @@ PyObject* view_call(PyObject* self, PyObject* const* arguments, size_t flags, Py
     for (size_t i = 1; i < count; ++i) given[1 + i] = arguments[i];
     PyObject* found = PyObject_Vectorcall(view->function, given + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
     if (found == nullptr) return nullptr;
-    if (!PyArray_CheckExact(found)) {
-        Py_DECREF(found);
-        return handed_over(&view->head, arguments, flags, names);
-    }
-    const bool rows = PyArray_IS_C_CONTIGUOUS(reinterpret_cast<PyArrayObject*>(found));
-    Reference made(new_tensor(found, dtype_in(arguments[0]), rows ? view->keys : view->strided));
-    if (!made || !link(made.get(), arguments[0])) return nullptr;
-    return made.release();
+    if (PyArray_CheckExact(found)) return viewed(view, found, arguments[0]);
+    Reference several(found);
+    if (are_arrays(found)) return several_viewed(view, found, arguments[0]);
+    return handed_over(&view->head, arguments, flags, names);
 }
 
 int view_traverse(PyObject* self, visitproc visit, void* arg) {

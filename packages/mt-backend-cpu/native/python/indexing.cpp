@@ -250,7 +250,8 @@ PyObject* gather(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObje
     return result.release();
 }
 
-// scatter(target, dim, index, source) -> whether it was done; of several elements for one place the last remains.
+// scatter(target, dim, index, source) -> whether it was done; of several elements for one place the last remains. A source
+// without dimensions is the one value for all places.
 PyObject* scatter(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
     const char* name = "scatter";
     if (names != nullptr || !counted(count, 4, name)) return refused(names, name);
@@ -264,7 +265,8 @@ PyObject* scatter(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObj
         return nullptr;
     }
     Lanes lanes;
-    if (!lanes_of(lanes, target, dim, index, source, name)) {
+    const bool one_value = PyArray_NDIM(source) == 0 && PyArray_NDIM(target) > 0;
+    if (!lanes_of(lanes, target, dim, index, one_value ? nullptr : source, name)) {
         if (PyErr_Occurred()) return nullptr;
         Py_RETURN_FALSE;
     }

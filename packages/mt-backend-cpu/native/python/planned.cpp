@@ -118,7 +118,7 @@ bool describe(PyObject* value, Kind kind, bool strided, Description& d) {
     return false;
 }
 
-// `mt_core.dispatch.executors.Call`, its attributes read once.
+// `mt_core.dispatch.call_plans.Call`, its attributes read once.
 struct Plan {
     std::vector<uint64_t> words;
     uint64_t hash = 0;

@@ -242,7 +242,7 @@ def _apart(array: np.ndarray, written: np.ndarray) -> np.ndarray:
     return array.copy() if np.may_share_memory(array, written) else array
 
 
-def _number(value: Any, d: np.dtype) -> Any:
+def number_of(value: Any, d: np.dtype) -> Any:
     """A number that NumPy stores as PyTorch casts it: around the range of an integer type, not at its ends."""
     return value if value.__class__ is float and d.kind == "f" else cast(np.asarray(value), d)
 
@@ -276,7 +276,7 @@ def scatter_value_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) ->
     """self (*S), index (*I) of the same rank -> (*S); I is at most S but along `dim`; written into self."""
     if index.size:
         target, where = _target(self, dim, _apart(index, self))
-        target[where] = _number(value, self.dtype)
+        target[where] = number_of(value, self.dtype)
     return self
 
 
@@ -485,7 +485,7 @@ def _has_rows(self: np.ndarray, dim: int) -> bool:
 @kernel("index_fill_.int_Scalar", half="native")
 def index_fill_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
     """self (*L, N, *R), index (K,) -> (*L, N, *R), at `dim`; written into self."""
-    number = _number(value, self.dtype)
+    number = number_of(value, self.dtype)
     if _has_rows(self, dim):
         target, where = _counted_back(self, dim, _apart(index, self))
         target[where] = number
@@ -526,7 +526,7 @@ def index_fill_tensor(self: np.ndarray, dim: int, index: np.ndarray, value: np.n
 @kernel("masked_fill_.Scalar", half="native")
 def masked_fill_(self: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
     """self (*S), mask (*) of bool, broadcast to S -> (*S); written into self."""
-    np.copyto(self, _number(value, self.dtype), where=mask)
+    np.copyto(self, number_of(value, self.dtype), where=mask)
     return self
 
 
@@ -540,7 +540,7 @@ def masked_fill_tensor_(self: np.ndarray, mask: np.ndarray, value: np.ndarray) -
 @kernel("masked_fill.Scalar", half="native")
 def masked_fill(self: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
     """self (*), mask (*) of bool, broadcast -> the common shape."""
-    return np.where(mask, np.asarray(_number(value, self.dtype), self.dtype), self)
+    return np.where(mask, np.asarray(number_of(value, self.dtype), self.dtype), self)
 
 
 @kernel("masked_fill.Tensor", half="native")

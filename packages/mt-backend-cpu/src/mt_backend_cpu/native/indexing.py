@@ -127,6 +127,22 @@ if library is not None:
         """self (*S), index (*I), src (at least I), of one rank -> (*S); I is at most S but along `dim`."""
         return scatter_(self.copy(), dim, index, src)
 
+    @kernel("scatter_.value", half="native", accepts=_accepts(_MOVED, _has_dimensions))
+    def scatter_value_(self: Array, dim: int, index: Array, value: Any) -> Array:
+        """self (*S), index (*I) of the same rank -> self, written into; I is at most S but along `dim`."""
+        number = np.asarray(on_numpy.number_of(value, self.dtype), self.dtype)
+        if (
+            not index.size or index.ndim != self.ndim or _may_share(self, index)
+            or not _scatter(self, dim % self.ndim, index, number)
+        ):  # fmt: skip
+            return on_numpy.scatter_value_(self, dim, index, value)
+        return self
+
+    @kernel("scatter.value", half="native", accepts=_accepts(_MOVED, _has_dimensions))
+    def scatter_value(self: Array, dim: int, index: Array, value: Any) -> Array:
+        """self (*S), index (*I) of the same rank -> (*S); I is at most S but along `dim`."""
+        return scatter_value_(self.copy(), dim, index, value)
+
     @kernel("gather", half="native", accepts=_accepts(_MOVED, _has_dimensions))
     def gather(self: Array, dim: int, index: Array, sparse_grad: Any) -> Array:
         """self (*S), index (*I) of the same rank -> (*I); I is at most S but along `dim`."""

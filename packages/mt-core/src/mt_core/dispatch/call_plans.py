@@ -20,7 +20,10 @@ from ..tensor import Tensor
 from .registry import Overload
 from .views import contiguity_of
 
-__all__ = ["changes", "checked_once", "choosing", "kinds_of", "leading", "planned", "planned_writes", "unplanned"]
+__all__ = [
+    "Call", "arranged", "changes", "checked_once", "choosing", "kinds_of", "leading", "planned", "planned_by_backend",
+    "unplanned",
+]  # fmt: skip
 
 Callee = Callable[..., Any]
 
@@ -116,6 +119,48 @@ _CARRY_OUT = """
 """
 
 
+class Call:
+    """How calls that agree in everything but elements are carried out.
+
+    Attributes
+    ----------
+    function, runner
+        What takes the schema's arguments in order, with arrays in place of tensors, and what runs it
+        (`mt_core.dispatch.kernel.runner_for`).
+    between, rest
+        The arguments that are the same in all these calls: those that stand between tensors and numbers, and those
+        after the last of them.
+    finish
+        Makes tensors of what the function returns.
+    stored, dtype
+        Of a single row-major result: arrays of this NumPy dtype need no finishing.
+    several, handed_over
+        The same of several results, a pair for each, None for one that is not wanted; and what makes of a list of
+        tensors what the operator returns.
+    otherwise
+        Where no kernel accepts the call: what takes its arguments as they are. The others are None then.
+    """
+
+    __slots__ = (
+        "function", "runner", "between", "rest", "finish", "stored", "dtype", "several", "handed_over", "otherwise",
+    )  # fmt: skip
+
+    def __init__(
+        self, function: Callee | None, runner: Any, finish: Callee | None, otherwise: Callee | None = None,
+        between: tuple[Any, ...] = (), rest: tuple[Any, ...] = (),
+    ) -> None:  # fmt: skip
+        self.function = function
+        self.runner = runner
+        self.between = between
+        self.rest = rest
+        self.finish = finish
+        self.otherwise = otherwise
+        self.stored: Any = None
+        self.dtype: Any = None
+        self.several: tuple[Any, ...] | None = None
+        self.handed_over: Any = None
+
+
 @cache
 def _maker(template: str, kinds: tuple[str, ...]) -> Callee:
     """The function of a template that makes executors for arguments of these kinds."""
@@ -177,27 +222,43 @@ def planned(overload: Overload, prepare: Any, strided: bool) -> Callee:
     kinds = kinds_of(overload, strided)
     describe = _description_with_strides if strided else _description
     run = _maker(_TEMPLATE, kinds)(prepare, {}, describe, _array_of, _keep, *_ends(prepare))
-    backend = prepare.backend
-    executors = getattr(backend, "executors", None)
-    if executors is None or "numbers" in kinds or len(kinds) > _MOST_ARGUMENTS:
-        return run  # type: ignore[no-any-return]
-    return executors.planned(  # type: ignore[no-any-return]
-        run, prepare.plan, prepare.keys, backend.as_array, kinds, leading(kinds), strided, False
-    )
+    return planned_by_backend(overload, prepare, run, strided=strided)
 
 
-def planned_writes(overload: Overload, prepare: Any, otherwise: Callee) -> Callee:
-    """An operator that writes into its first argument, with plans, where the backend's own executors make them.
+def planned_by_backend(
+    overload: Overload, prepare: Any, otherwise: Callee, *, strided: bool, writes: bool = False
+) -> Callee:
+    """The backend's own executor of calls with plans before another, where it has one.
 
-    They take row-major tensors, of which none shares memory with what is written.
+    Parameters
+    ----------
+    prepare
+        `backend`; `keys`, of the result; and ``plan(args)``, which makes the `Call`.
+    strided
+        Whether a tensor may be other than row-major; strides then belong to the description.
+    writes
+        Whether the first argument is written to: calls are taken then in which no other tensor shares memory with it.
     """
-    kinds, backend = kinds_of(overload, False), prepare.backend
+    kinds, backend = kinds_of(overload, strided), prepare.backend
     executors = getattr(backend, "executors", None)
     if executors is None or "numbers" in kinds or len(kinds) > _MOST_ARGUMENTS:
         return otherwise
     return executors.planned(  # type: ignore[no-any-return]
-        otherwise, prepare.plan, 0, backend.as_array, kinds, leading(kinds), False, True
+        otherwise, prepare.plan, prepare.keys, backend.as_array, kinds, leading(kinds), strided, writes
     )
+
+
+def arranged(
+    overload: Overload, kinds: tuple[str, ...], dropped: frozenset[str], function: Callee, args: tuple[Any, ...]
+) -> tuple[Callee, tuple[Any, ...], tuple[Any, ...]]:
+    """(function, `Call.between`, `Call.rest`) of a function that does not get the arguments named in `dropped`."""
+    lead = leading(kinds)
+    kept = [i for i, a in enumerate(overload.schema.arguments) if a.name not in dropped]
+    kept_leading = tuple(i for i in kept if i < lead)
+    if len(kept_leading) < lead:
+        function = choosing(lead, kept_leading)(function)
+    between = tuple(args[i] for i in range(lead) if not changes(kinds[i]))
+    return function, between, tuple(args[i] for i in kept if i >= lead)
 
 
 def checked_once(overload: Overload, rule: Callee) -> Callee:

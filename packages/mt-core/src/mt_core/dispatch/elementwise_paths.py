@@ -22,6 +22,7 @@ from ..tensor import Tensor
 from ..tensor_types import TENSORS
 from . import writers
 from .elementwise import NUMBERS, Callee, Elementwise, is_elsewhere, takes_dtype
+from .elementwise_plans import before_general, before_general_inplace
 from .kernel import Kernel, is_default, runner_for
 from .memory import share_memory
 from .registry import Overload
@@ -111,6 +112,8 @@ def build(
 ) -> Callee:
     """The executor for one operator."""
     operator = Elementwise(overload, kernels, otherwise, backend, keys)
+    # Nothing below calls it but with the operator's arguments.
+    operator.general = before_general(operator)  # type: ignore[method-assign]
     operands, tensors = operator.operands_at, overload.tensor_positions
     if not kernels or call_keys & STRIDED or operands != tuple(range(len(operands))):
         return operator.general
@@ -400,7 +403,7 @@ def build_inplace(
 ) -> Callee:
     """The executor of the in-place form, from the functional kernels."""
     operator = Elementwise(overload, kernels, None, backend, 0)
-    general = operator.general_inplace
+    general = before_general_inplace(operator)
     if not kernels or call_keys & STRIDED:
         return general
     direct = Direct(operator)

@@ -25,7 +25,18 @@ from ..state import excluding, mode_triple, nested, tls
 from ..tensor import Tensor, new_tensor
 from ..tensor_types import TENSORS, tensors_in
 from . import elementwise, elementwise_paths, lists, views, writers
-from .call_plans import changes, checked_once, choosing, kinds_of, leading, planned, planned_writes, unplanned
+from .call_plans import (
+    Call,
+    arranged,
+    changes,
+    checked_once,
+    choosing,
+    kinds_of,
+    leading,
+    planned,
+    planned_by_backend,
+    unplanned,
+)
 from .dtype_checks import asked_after
 from .free_strides import have_free_strides, reads_strides
 from .kernel import Kernel, are_alike, quiet, runner_for
@@ -167,48 +178,6 @@ def _on_default_device(overload: Overload, run: Callee) -> Callee:
         return run(*args) if args[at] is not None or default is None else run(*args[:at], default, *args[at + 1 :])
 
     return place
-
-
-class Call:
-    """How calls that agree in everything but elements are carried out.
-
-    Attributes
-    ----------
-    function, runner
-        What takes the schema's arguments in order, with arrays in place of tensors, and what runs it
-        (`mt_core.dispatch.kernel.runner_for`).
-    between, rest
-        The arguments that are the same in all these calls: those that stand between tensors and numbers, and those
-        after the last of them.
-    finish
-        Makes tensors of what the function returns.
-    stored, dtype
-        Of a single row-major result: arrays of this NumPy dtype need no finishing.
-    several, handed_over
-        The same of several results, a pair for each, None for one that is not wanted; and what makes of a list of
-        tensors what the operator returns.
-    otherwise
-        Where no kernel accepts the call: what takes its arguments as they are. The others are None then.
-    """
-
-    __slots__ = (
-        "function", "runner", "between", "rest", "finish", "stored", "dtype", "several", "handed_over", "otherwise",
-    )  # fmt: skip
-
-    def __init__(
-        self, function: Callee | None, runner: Any, finish: Callee | None, otherwise: Callee | None = None,
-        between: tuple[Any, ...] = (), rest: tuple[Any, ...] = (),
-    ) -> None:  # fmt: skip
-        self.function = function
-        self.runner = runner
-        self.between = between
-        self.rest = rest
-        self.finish = finish
-        self.otherwise = otherwise
-        self.stored: Any = None
-        self.dtype: Any = None
-        self.several: tuple[Any, ...] | None = None
-        self.handed_over: Any = None
 
 
 class Preparation:
@@ -644,7 +613,8 @@ def _planned_writes(
         return otherwise
     if len(overload.schema.returns) != 1:
         return otherwise
-    return planned_writes(overload, _WritePreparation(overload, rule, kernels, otherwise, backend), otherwise)
+    prepare = _WritePreparation(overload, rule, kernels, otherwise, backend)
+    return planned_by_backend(overload, prepare, otherwise, strided=False, writes=True)
 
 
 class _WritePreparation:
@@ -654,7 +624,7 @@ class _WritePreparation:
         self, overload: Overload, rule: Callee, kernels: list[Kernel], otherwise: Callee, backend: Any
     ) -> None:
         self.overload, self.rule, self.kernels = overload, rule, kernels
-        self.otherwise, self.backend = otherwise, backend
+        self.otherwise, self.backend, self.keys = otherwise, backend, 0
         #: Which calls the rule reads elements of, as their description tells.
         self.reads: Callee = READS_ELEMENTS.get(overload.name, _never)
 
@@ -665,16 +635,8 @@ class _WritePreparation:
             return Call(None, None, None, self.otherwise)
         self.rule(*args)
         kinds = kinds_of(self.overload, False)
-        lead = leading(kinds)
-        kept = [i for i, a in enumerate(self.overload.schema.arguments) if a.name not in kernel.accepts.defaults]
-        kept_leading = tuple(i for i in kept if i < lead)
-        function = kernel.function
-        if len(kept_leading) < lead:
-            function = choosing(lead, kept_leading)(function)
-        between = tuple(args[i] for i in range(lead) if not changes(kinds[i]))
-        return Call(
-            function, runner_for(kernel, self.backend), None, None, between, tuple(args[i] for i in kept if i >= lead)
-        )
+        function, between, rest = arranged(self.overload, kinds, kernel.accepts.defaults, kernel.function, args)
+        return Call(function, runner_for(kernel, self.backend), None, None, between, rest)
 
     def _converts(self, kernel: Kernel, args: tuple[Any, ...]) -> bool:
         return any(widened_dtype(kernel, self.backend, tensor) is not None for tensor in tensors_in(args))

@@ -134,7 +134,10 @@ def _several(overload: Overload, general: Callee, kernel: Kernel, backend: Any, 
             return general(self, *args)
         return tuple([finish(self, array) for array in arrays])
 
-    return run
+    executors = getattr(backend, "executors", None)
+    if executors is None or keys & INFERENCE or not takes_all:
+        return run
+    return executors.view(run, function, keys, keys | STRIDED)  # type: ignore[no-any-return]
 
 
 def _fast_view(general: Callee, kernel: Kernel, backend: Any, keys: int, arguments: int) -> Callee:

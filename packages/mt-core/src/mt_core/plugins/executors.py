@@ -53,7 +53,7 @@ class Executors(Protocol):
         Parameters
         ----------
         plan
-            (tuple of arguments) -> `mt_core.dispatch.executors.Call`.
+            (tuple of arguments) -> `mt_core.dispatch.call_plans.Call`.
         kinds
             Of the arguments, as `mt_core.dispatch.call_plans` names them.
         lead
@@ -67,7 +67,7 @@ class Executors(Protocol):
         ...
 
     def view(self, otherwise: Callee, function: Callee, keys: int, strided: int) -> Callee:
-        """Views that `function` makes of an array; where it returns None, `otherwise` decides.
+        """Views that `function` makes of an array, one or a list of them; where it returns None, `otherwise` decides.
 
         Parameters
         ----------
