@@ -116,11 +116,13 @@ class _InplacePreparation(_Preparation):
 
     def plan(self, args: tuple[Any, ...]) -> Call:
         operator, target = self.operator, args[0]
+        # What is written to twice is refused, or written in turn, before anything else is asked.
+        if target._keys & STRIDED and target._array.size and visits(target._array.shape, target.stride()) is not None:
+            return Call(None, None, None, self.general)
         common = operator.common_dtype(args)
         shape, _ = operator.layout(args)
         compute, result = operator.dtypes(args, common)
-        refused = shape != target._array.shape or result is not target._dtype
-        if refused or target._keys & STRIDED and target._array.size and visits(shape, target.stride()) is not None:
+        if shape != target._array.shape or result is not target._dtype:
             return Call(None, None, None, self.general)
         if operator.require is not None:
             operator.require(args, common)
