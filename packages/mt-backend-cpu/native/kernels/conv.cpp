@@ -2,6 +2,7 @@
 // sums of scaled rows; where windows have more elements than places, as in gradients of weights, products along them.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "kernels/loops.hpp"
 #include "kernels/tables.hpp"
@@ -22,13 +23,35 @@ void pack_weights(const float* w, int64_t outputs, int64_t depth, float* packed)
                 *packed++ = first + i < outputs ? w[(first + i) * depth + k] : 0.f;
 }
 
+#ifdef MT_SHUFFLES
+// Every other element of two vectors.
+template <size_t... I>
+MT_INLINE Vector every_other(Vector a, Vector b, std::index_sequence<I...>) {
+    return __builtin_shufflevector(a, b, (2 * I)...);
+}
+#endif
+
 MT_INLINE void copy_strided(const float* from, int64_t jump, int64_t n, float* to) {
     if (n <= 0) return;
     if (jump == 1) {
-        std::memcpy(to, from, sizeof(float) * static_cast<size_t>(n));
+        // Rows are short: a call of memcpy for each would cost more than the copy.
+        int64_t o = 0;
+        for (; o + WIDTH <= n; o += WIDTH) *reinterpret_cast<Vector*>(to + o) = load(from + o);
+        if (o == n) return;
+        if (n >= WIDTH) {
+            *reinterpret_cast<Vector*>(to + n - WIDTH) = load(from + n - WIDTH);
+            return;
+        }
+        for (; o < n; ++o) to[o] = from[o];
     } else if (jump == 2) {
-        MT_VECTORIZE
-        for (int64_t o = 0; o < n; ++o) to[o] = from[o * 2];
+        int64_t o = 0;
+#ifdef MT_SHUFFLES
+        // What is read ends before the last element that is wanted.
+        for (; o + WIDTH < n; o += WIDTH)
+            *reinterpret_cast<Vector*>(to + o) = every_other(load(from + 2 * o), load(from + 2 * o + WIDTH),
+                                                             std::make_index_sequence<static_cast<size_t>(WIDTH)>());
+#endif
+        for (; o < n; ++o) to[o] = from[o * 2];
     } else {
         for (int64_t o = 0; o < n; ++o) to[o] = from[o * jump];
     }
@@ -83,13 +106,17 @@ void correlate(const float* x, const float* packed, const float* bias, float* re
         for (int64_t k = 0; k < depth; ++k) {
             line_of(x, s, start + k, first, n, line);
             std::fill(line + n, line + panels * ACROSS, 0.f);
-            for (int64_t p = 0; p < panels; ++p)
-                std::memcpy(strip + (p * depth + k) * ACROSS, line + p * ACROSS, sizeof(float) * ACROSS);
+            for (int64_t p = 0; p < panels; ++p) {
+                float* to = strip + (p * depth + k) * ACROSS;
+                const Vector left = load(line + p * ACROSS), right = load(line + p * ACROSS + WIDTH);
+                *reinterpret_cast<Vector*>(to) = left;
+                *reinterpret_cast<Vector*>(to + WIDTH) = right;
+            }
         }
         for (int64_t o = 0; o < s.outputs; o += HEIGHT) {
             const int64_t high = std::min<int64_t>(HEIGHT, s.outputs - o);
             for (int64_t p = 0; p < panels; ++p) {
-                multiply(packed + o * s.depth + start * HEIGHT, strip + p * depth * ACROSS, depth, tile);
+                multiply_some(packed + o * s.depth + start * HEIGHT, strip + p * depth * ACROSS, depth, tile, high);
                 const int64_t across = std::min<int64_t>(ACROSS, n - p * ACROSS);
                 for (int64_t i = 0; i < high; ++i) {
                     float* to = result + (o + i) * s.output_strides[0] + (first + p * ACROSS) * s.output_strides[1];
@@ -170,10 +197,69 @@ void add_row(const float* row, const float* factors, const Windows& w, int64_t f
     }
 }
 
+// The plane of one channel, with its padding, laid out so that the taps of neighbouring places lie side by side: numbers
+// that it takes, and up to how many it is laid out.
+constexpr int64_t PLANE = 16384;
+
+struct Plane {
+    int64_t height, phases, pitch;  // rows, remainders by the stride, elements of a row of one remainder
+
+    explicit Plane(const Windows& w)
+        : height((w.output[1] - 1) * w.stride[1] + (w.kernel[1] - 1) * w.dilation[1] + 1),
+          phases(w.stride[2]),
+          pitch((w.output[2] + 4 * WIDTH - 1) / (4 * WIDTH) * (4 * WIDTH) +
+                (w.kernel[2] - 1) * w.dilation[2] / w.stride[2]) {}
+
+    bool fits(const Windows& w) const {
+        return w.output[0] == 1 && w.kernel[0] == 1 && w.input[0] == 1 && w.padding[0] == 0 && phases <= STRIDES &&
+               w.kernel[1] * w.kernel[2] <= REACH && height <= PLANE && height * phases * pitch <= PLANE;
+    }
+};
+
+// One output plane of one channel: all rows are laid out once, and each sum is made in registers.
+void correlate_plane(const float* x, const float* weights, float bias, float* result, const Windows& w,
+                     const Plane& plane) {
+    float room[PLANE];
+    const float* taps[REACH];
+    for (int64_t h = 0; h < plane.height; ++h)
+        for (int64_t r = 0; r < plane.phases; ++r) {
+            float* line = room + (h * plane.phases + r) * plane.pitch;
+            const int64_t row = h - w.padding[1];
+            if (row < 0 || row >= w.input[1]) std::fill(line, line + plane.pitch, 0.f);
+            else lay_out(x + row * w.input[2], w.input[2], r - w.padding[2], w.stride[2], plane.pitch, line);
+        }
+    int64_t count = 0;
+    for (int64_t b = 0; b < w.kernel[1]; ++b)
+        for (int64_t c = 0; c < w.kernel[2]; ++c) {
+            const int64_t at = c * w.dilation[2];
+            taps[count++] = room + (b * w.dilation[1] * plane.phases + at % plane.phases) * plane.pitch + at / plane.phases;
+        }
+    const int64_t step = w.stride[1] * plane.phases * plane.pitch;
+    for (int64_t j = 0; j < w.output[1]; ++j, result += w.output[2])
+        for (int64_t o = 0; o < w.output[2]; o += 4 * WIDTH) {
+            Vector held[4];
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; ++i) held[i] = bias - Vector{};
+            for (int64_t t = 0; t < count; ++t) {
+                const Vector factor = weights[t] - Vector{};
+                const float* tap = taps[t] + j * step + o;
+#pragma GCC unroll 4
+                for (int i = 0; i < 4; ++i) held[i] += factor * load(tap + i * WIDTH);
+            }
+            const int64_t n = std::min<int64_t>(4 * WIDTH, w.output[2] - o);
+            std::memcpy(result + o, held, sizeof(float) * static_cast<size_t>(n));
+        }
+}
+
 // One output plane as sums of scaled rows of the input; x and the result row-major.
 void correlate_rows(const float* x, const float* weights, float bias, float* result, const Correlation& s) {
     const Windows& w = s.windows;
     const int64_t channels = s.depth / (w.kernel[0] * w.kernel[1] * w.kernel[2]);
+    const Plane plane(w);
+    if (channels == 1 && plane.fits(w)) {
+        correlate_plane(x, weights, bias, result, w, plane);
+        return;
+    }
     float sums[TOGETHER + 4 * WIDTH];
     for (int64_t i = 0; i < w.output[0]; ++i)
         for (int64_t j = 0; j < w.output[1]; ++j)

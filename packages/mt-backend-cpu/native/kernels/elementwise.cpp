@@ -92,7 +92,7 @@ void remainder64(const int64_t* x, int64_t number, int64_t* result, int64_t n) {
         const int64_t count = n - start < BLOCK ? n - start : BLOCK;
         const int64_t* from = x + start;
         uint64_t beyond = 0;
-        for (int64_t i = 0; i < count; ++i) beyond |= static_cast<uint64_t>(from[i] + EXACT) / (2 * EXACT);
+        for (int64_t i = 0; i < count; ++i) beyond |= (static_cast<uint64_t>(from[i]) + EXACT) / (2 * EXACT);
         if (small && beyond == 0) {
             map(from, result + start, count, [=](int64_t v) {
                 return static_cast<int64_t>(remainder_of(static_cast<double>(v), size, inverse, behind));

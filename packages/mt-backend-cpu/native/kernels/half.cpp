@@ -6,16 +6,11 @@ MT_NAMESPACE {
 namespace {
 
 void from_bfloat16(const uint16_t* x, float* result, int64_t n) {
-    map(x, result, n, [](uint16_t v) { return from_bits(static_cast<int32_t>(static_cast<uint32_t>(v) << 16)); });
+    map(x, result, n, [](uint16_t v) { return from_brain(v); });
 }
 
 void to_bfloat16(const float* x, uint16_t* result, int64_t n) {
-    map(x, result, n, [](float v) {
-        const uint32_t bits = static_cast<uint32_t>(bits_of(v));
-        const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-        // A NaN keeps its sign, and stays one.
-        return static_cast<uint16_t>(v != v ? (bits >> 16) | 0x40 : rounded);
-    });
+    map(x, result, n, [](float v) { return to_brain(v); });
 }
 
 void from_float16(const uint16_t* x, float* result, int64_t n) {

@@ -10,6 +10,13 @@
 #define MT_NAME2(LEVEL) LEVEL
 #define MT_NAMESPACE namespace mt::MT_NAME2(MT_LEVEL)
 
+// Compilers of before 2022 have no shuffles of vectors that both GCC and Clang know.
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define MT_SHUFFLES
+#endif
+#endif
+
 // A call within a loop is what keeps it from becoming vector instructions.
 #define MT_INLINE inline __attribute__((always_inline))
 #define MT_FLAT __attribute__((flatten)) inline

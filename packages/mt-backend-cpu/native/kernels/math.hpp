@@ -24,6 +24,15 @@ MT_INLINE int32_t bits_of(float value) {
     return bits;
 }
 
+// bfloat16, as it is stored, to single precision, and back, to the nearest and to even; a NaN keeps its sign, and stays one.
+MT_INLINE float from_brain(uint16_t v) { return from_bits(static_cast<int32_t>(static_cast<uint32_t>(v) << 16)); }
+
+MT_INLINE uint16_t to_brain(float v) {
+    const uint32_t bits = static_cast<uint32_t>(bits_of(v));
+    const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    return static_cast<uint16_t>(v != v ? (bits >> 16) | 0x40 : rounded);
+}
+
 MT_INLINE float magnitude(float x) { return from_bits(bits_of(x) & 0x7fffffff); }
 
 MT_INLINE float with_sign_of(float magnitude, float sign) {

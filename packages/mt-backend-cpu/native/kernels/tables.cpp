@@ -27,6 +27,7 @@ extern const SortTable sort;
 extern const IndexingTable indexing;
 extern const OrderTable sort_rows;
 extern const ViewTable view;
+extern const PairedTable matmul;
 
 extern const Tables tables;
 const Tables tables = {
@@ -52,6 +53,7 @@ const Tables tables = {
     &indexing,
     &sort_rows,
     &view,
+    &matmul,
 };
 
 }  // namespace

@@ -294,6 +294,23 @@ struct ViewTable {
     void (*transpose[3])(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t rows, int64_t columns);
 };
 
+// a (rows, depth) b (depth, columns), steps in elements, with `bias` (columns), which may be null; all of bfloat16.
+struct PairedProduct {
+    const uint16_t *a, *b, *bias;
+    int64_t rows, columns, depth, a_row, a_column, b_row, b_column;
+};
+
+struct PairedTable {
+    // Whether the processor multiplies pairs; the others need it.
+    bool (*available)();
+    // Columns of a panel; rows and columns of a block.
+    int64_t across, rows, columns;
+    // Panels [begin, end) of b, each of (depth + 1) / 2 * across numbers.
+    void (*pack)(const PairedProduct& p, uint32_t* packed, int64_t begin, int64_t end);
+    // The block of the result (rows, columns) that begins at a row and a column.
+    void (*multiply)(const PairedProduct& p, const uint32_t* packed, int64_t row, int64_t column, uint16_t* result);
+};
+
 struct IndexingTable {
     // target[places[k]] += alpha source[k], rows of n elements, `to` and `from` elements apart; `skipped` is left out.
     void (*add_rows)(float* target, int64_t to, const float* source, int64_t from, const int64_t* places, int64_t rows,
@@ -348,6 +365,7 @@ struct Tables {
     const IndexingTable* indexing;
     const OrderTable* order;
     const ViewTable* view;
+    const PairedTable* paired;
 };
 
 }  // namespace mt

@@ -20,25 +20,40 @@ constexpr int ACROSS = 2 * WIDTH;
 // At most so many terms are added up before the next begin.
 constexpr int64_t DEPTH = 192;
 
-// a (depth, HEIGHT), b (depth, ACROSS) -> product (HEIGHT, ACROSS).
-MT_FLAT void multiply(const float* a, const float* b, int64_t depth, float* product) {
-    Vector sums[HEIGHT][2];
+// a (depth, HEIGHT), b (depth, ACROSS) -> the first HIGH rows of the product (HEIGHT, ACROSS).
+template <int HIGH>
+MT_FLAT void multiply_rows(const float* a, const float* b, int64_t depth, float* product) {
+    Vector sums[HIGH][2];
 #pragma GCC unroll 16
-    for (int i = 0; i < HEIGHT; ++i) sums[i][0] = sums[i][1] = Vector{};
+    for (int i = 0; i < HIGH; ++i) sums[i][0] = sums[i][1] = Vector{};
     for (int64_t k = 0; k < depth; ++k, a += HEIGHT, b += ACROSS) {
         const Vector left = load(b), right = load(b + WIDTH);
 #pragma GCC unroll 16
-        for (int i = 0; i < HEIGHT; ++i) {
+        for (int i = 0; i < HIGH; ++i) {
             const Vector factor = a[i] - Vector{};
             sums[i][0] += factor * left;
             sums[i][1] += factor * right;
         }
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < HEIGHT; ++i) {
+    for (int i = 0; i < HIGH; ++i) {
         *reinterpret_cast<Vector*>(product + i * ACROSS) = sums[i][0];
         *reinterpret_cast<Vector*>(product + i * ACROSS + WIDTH) = sums[i][1];
     }
+}
+
+inline void multiply(const float* a, const float* b, int64_t depth, float* product) {
+    multiply_rows<HEIGHT>(a, b, depth, product);
+}
+
+// The same where `high` rows are wanted: fewer are computed where that many do.
+inline void multiply_some(const float* a, const float* b, int64_t depth, float* product, int64_t high) {
+    if (3 * high <= HEIGHT)
+        multiply_rows<(HEIGHT + 2) / 3>(a, b, depth, product);
+    else if (3 * high <= 2 * HEIGHT)
+        multiply_rows<(2 * HEIGHT + 2) / 3>(a, b, depth, product);
+    else
+        multiply_rows<HEIGHT>(a, b, depth, product);
 }
 
 // The same of any depth.

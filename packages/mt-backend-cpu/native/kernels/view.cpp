@@ -10,12 +10,6 @@ namespace {
 
 constexpr int BYTES = WIDTH * 4;
 
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
-#define MT_SHUFFLES
-#endif
-#endif
-
 #ifdef MT_SHUFFLES
 
 // N vectors of N elements, transposed in registers: log2 N rounds, in each of which vectors i and i + N / 2 are interleaved.

@@ -1,0 +1,44 @@
+"""Products of bfloat16 by the native library, where the processor multiplies pairs of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mt_core.dispatch.kernel import Accepts
+from mt_core.dtypes import bfloat16
+
+from ..registry import kernel
+from . import library
+from .view import row_by_row
+
+Array = np.ndarray
+
+if library is not None:
+    _multiply, _has_products = library.multiply_bfloat16, library.has_bfloat16_products
+    library.use_bfloat16(bfloat16.numpy_dtype)
+
+    #: Products of fewer terms are as quick widened.
+    _WORTHWHILE = 1 << 15
+
+    def _pays(self: Any, mat2: Any) -> Any:
+        (rows, depth), columns = self._array.shape, mat2._array.shape[-1]
+        return rows * depth * columns >= _WORTHWHILE and _has_products()
+
+    def _pays_with_bias(bias: Any, input: Any, weight: Any) -> Any:
+        return input._array.size * weight._array.shape[0] >= _WORTHWHILE and _has_products()
+
+    _BRAIN = frozenset((bfloat16,))
+
+    @kernel("mm", half="native", accepts=Accepts(dtypes=_BRAIN, also=_pays))
+    def mm(self: Array, mat2: Array) -> Array:
+        """self (M, K), mat2 (K, N) -> (M, N)."""
+        made: Array = _multiply(self, mat2, None)
+        return made
+
+    @kernel("_linear_of_rows", half="native", accepts=Accepts(dtypes=_BRAIN, also=_pays_with_bias))
+    def linear_of_rows(bias: Array, input: Array, weight: Array) -> Array:
+        """bias (N,), input (M, K), weight (N, K) -> (M, N)."""
+        made: Array = _multiply(input, weight.T, row_by_row(bias))
+        return made
