@@ -40,6 +40,9 @@ KINDS: dict[str, tuple[str, str, dict[str, str], list[str]]] = {
     ),
 }
 
+#: The pool of threads without Python, by the thread sanitizer, which goes on in forked processes when it is told to.
+POOL = ([TESTS / "native_pool.cpp", PACKAGE / "native" / "core" / "parallel.cpp"], {"TSAN_OPTIONS": "die_after_fork=0"})
+
 #: Run by Python before anything else: the package's extension module is the build that SANITIZED_LIBRARY names.
 STARTUP = """
 import importlib.util, os, sys
@@ -96,7 +99,17 @@ def runtime(name: str) -> str:
     return path
 
 
-def run(kind: str, library: Path, folder: Path, chosen: list[str]) -> int:
+def run_pool(folder: Path) -> int:
+    """Build the pool with a program that uses it from several sides, and run that; its exit status."""
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "pool"
+    sources, settings = POOL
+    compiler = [os.environ.get("CXX", "c++"), "-std=c++17", "-O1", "-g", "-fsanitize=thread", "-pthread"]
+    subprocess.run([*compiler, f"-I{PACKAGE / 'native'}", *map(str, sources), "-o", str(program)], check=True)
+    return subprocess.run([str(program)], check=False, env={**os.environ, **settings}).returncode
+
+
+def run(kind: str, library: Path, folder: Path, chosen: list[str], jobs: int) -> int:
     """Run pytest on the sanitized library; its exit status."""
     startup = folder / "startup"
     startup.mkdir(parents=True, exist_ok=True)
@@ -107,22 +120,30 @@ def run(kind: str, library: Path, folder: Path, chosen: list[str]) -> int:
         "PYTHONPATH": os.pathsep.join([str(startup), *filter(None, [os.environ.get("PYTHONPATH")])]),
         "PYTHONMALLOC": "malloc", "OPENBLAS_NUM_THREADS": "1",
     }  # fmt: skip
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *(chosen or tests)]
+    # Instrumented kernels are several times slower: the tests are divided.
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", str(jobs), *(chosen or tests)]
     return subprocess.run(command, cwd=ROOT, check=False, env=environment).returncode
 
 
 def main() -> None:
     """Build and test with each kind in turn; exit with 1 where one of them fails."""
     parser = argparse.ArgumentParser(prog="python -m tools.sanitize", description=__doc__.splitlines()[0])
-    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], help="address (with undefined), thread; else both")
+    parser.add_argument(
+        "kinds", nargs="*", choices=[*KINDS, "pool", []], help="address (with undefined), thread, pool; else all"
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that run tests")
     parser.add_argument("--levels", default="", help="levels of instructions to build, as in 'v2;v4'; else all")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / f"mt-sanitized-{os.getuid()}")
     split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     options = parser.parse_args(sys.argv[1:split])
     failed = []
-    for kind in options.kinds or KINDS:
-        library = build(kind, options.levels, options.folder)
-        if run(kind, library, options.folder, sys.argv[split + 1 :]):
+    for kind in options.kinds or ("pool", *KINDS):
+        if kind == "pool":
+            status = run_pool(options.folder)
+        else:
+            library = build(kind, options.levels, options.folder)
+            status = run(kind, library, options.folder, sys.argv[split + 1 :], options.jobs)
+        if status:
             failed.append(kind)
     if failed:
         raise SystemExit(f"sanitizers found faults: {', '.join(failed)}")

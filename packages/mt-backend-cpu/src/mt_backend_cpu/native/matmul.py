@@ -23,8 +23,8 @@ if library is not None:
     _WORTHWHILE = 1 << 15
 
     def _pays(self: Any, mat2: Any) -> Any:
-        (rows, depth), columns = self._array.shape, mat2._array.shape[-1]
-        return rows * depth * columns >= _WORTHWHILE and _has_products()
+        a, b = self._array, mat2._array
+        return a.ndim == b.ndim == 2 and a.size * b.shape[1] >= _WORTHWHILE and _has_products()
 
     def _pays_with_bias(bias: Any, input: Any, weight: Any) -> Any:
         return input._array.size * weight._array.shape[0] >= _WORTHWHILE and _has_products()
