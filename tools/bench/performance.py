@@ -13,6 +13,7 @@ import datetime
 import importlib.util
 import json
 import os
+import runpy
 import platform
 import subprocess
 import sys
@@ -89,7 +90,8 @@ def _build(package: Path) -> None:
     hook: ModuleType = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(hook)
     suffix = importlib.import_module("sysconfig").get_config_var("EXT_SUFFIX")
-    wanted = f"{hook.source_hash(package / 'native')}-{hook.numpy_series()}"
+    source_hash = runpy.run_path(str(package / "src" / "mt_backend_cpu" / "native_sources.py"))["source_hash"]
+    wanted = f"{source_hash(package / 'native')}-{hook.numpy_series()}"
     hook.build(package / "native", wanted, package / "src" / "mt_backend_cpu" / f"_native{suffix}")
 
 
