@@ -21,6 +21,7 @@ import fake_cupy  # noqa: E402 - on the path by now
 import launches  # noqa: E402
 
 import mindtorch as torch  # noqa: E402 - on the stand-in
+from mt_backend_gpu.registry import waited_for  # noqa: E402
 
 F = torch.nn.functional
 REPORT: list[str] = []
@@ -99,6 +100,8 @@ def faults() -> None:
     made = table[far]
     with raises("an index tensor is 7"):
         made.tolist()
+    with raises("embedding: CUDA error: device-side assert triggered"):
+        waited_for("embedding", F.embedding)(far, table)  # what CUDA_LAUNCH_BLOCKING=1 makes of a kernel
     assert made.tolist()[0] == [1.0] * 3
 
 
@@ -137,6 +140,60 @@ def norms_and_losses() -> None:
             assert torch.allclose(ours, theirs.cpu(), rtol=2e-4, atol=2e-5), (ours, theirs)
 
 
+def optimizers() -> None:
+    """Steps in lists and fused ones are those of the CPU, and take a launch for each dtype."""
+    for make, most in (
+        (lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.01, nesterov=True), 6),
+        (lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, maximize=True, fused=True), 1),
+        (lambda p: torch.optim.Adam(p, 0.1, weight_decay=0.1, amsgrad=True, fused=True), 2),
+        (lambda p: torch.optim.AdamW(p, 0.1, fused=True), 2),
+    ):
+        results = []
+        for device in ("cpu", "cuda"):
+            given = [torch.arange(6.0), torch.ones(3, 2), torch.zeros(0)]
+            parameters = [torch.nn.Parameter(p.to(device)) for p in given]
+            optimizer = make(parameters)
+            for p in parameters:
+                p.grad = (p.detach() + 1.0).sin()
+            for _ in range(3):
+                optimizer.step()
+            if device == "cuda":
+                found = launches.of_step(optimizer.step, MACHINES, warm=0)
+                assert found.launches <= most and found.waits == 0, (optimizer, found)
+            else:
+                optimizer.step()
+            results.append(parameters)
+        for ours, theirs in zip(*results, strict=True):
+            assert torch.allclose(ours, theirs.cpu(), rtol=1e-5), (optimizer, ours, theirs)
+
+
+def devices() -> None:
+    """What lists write lies on one device: a number of the CPU is not brought there to be written and lost."""
+    there, here = torch.ones(2, device="cuda"), torch.tensor(1.0)
+    with raises("Expected all tensors to be on the same device"):
+        torch.ops.aten._foreach_mul_.Scalar([there, here], 2.0)
+    assert here.item() == 1 and there.tolist() == [1, 1]
+    torch.ops.aten._foreach_mul_.List([there], [torch.tensor(3.0)])
+    assert there.tolist() == [3, 3]
+
+
+def in_place() -> None:
+    """One launch, on the same memory; operands that lie across it are refused."""
+    x = torch.arange(6.0, device="cuda")
+    for change, wanted in (
+        (lambda: x.add_(x, alpha=2), [0, 3, 6, 9, 12, 15]), (lambda: x.mul_(2.0), [0, 6, 12, 18, 24, 30]),
+        (lambda: x.addcmul_(x, torch.ones_like(x), value=-0.5), [0, 3, 6, 9, 12, 15]),
+        (lambda: x.div_(3), [0, 1, 2, 3, 4, 5]), (lambda: x.sub_(1), [-1, 0, 1, 2, 3, 4]),
+    ):  # fmt: skip
+        found = launches.of_step(change, MACHINES, warm=0)
+        assert x.tolist() == wanted and found.launches <= 2, (x, found)
+    square = torch.arange(9.0, device="cuda").reshape(3, 3)
+    assert square.clone().add_(square.t()).tolist() == (square + square.t()).tolist()
+    for overlapping in (lambda: square.add_(square.t()), lambda: x[1:].add_(x[:-1])):
+        with raises("some elements of the input tensor and the written-to tensor refer to a single memory location"):
+            overlapping()
+
+
 def budgets() -> None:
     """Launches, copies and synchronizations of training steps; see `launches.BUDGETS`."""
     for name, (most, step) in launches.BUDGETS.items():
@@ -160,7 +217,7 @@ def planted() -> None:
 
 
 PARTS: tuple[Callable[[], None], ...] = (
-    generators, dropout, faults, graphs, norms_and_losses, budgets, planted,
+    generators, dropout, faults, graphs, norms_and_losses, optimizers, devices, in_place, budgets, planted,
 )  # fmt: skip
 
 if __name__ == "__main__":

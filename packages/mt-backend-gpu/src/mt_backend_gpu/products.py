@@ -1,7 +1,8 @@
-"""Products of half types by cuBLAS, which adds them up in float32 and rounds once.
+"""Products of floating types by cuBLAS; those of half types are added up in float32 and rounded once.
 
-CuPy has no batched product of bfloat16, and none that adds to an array. `cublasGemmStridedBatchedEx` counts columns
-first: what it takes for the transposes of row-major matrices are these matrices, and C' = B' A' is C = A B.
+CuPy has no batched product of bfloat16, none that adds to an array, and copies operands that do not lie row by row.
+`cublasGemmStridedBatchedEx` counts columns first: what it takes for the transposes of row-major matrices are these
+matrices, and C' = B' A' is C = A B.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ import numpy
 __all__ = ["product"]
 
 #: CUDA's numbers of element types (``cudaDataType``) and cuBLAS's of what is computed in and how.
-_TYPES = {"float16": 2, "bfloat16": 14}
-_COMPUTE_32F, _DEFAULT, _AS_IT_IS, _TRANSPOSED = 68, -1, 0, 1
+_TYPES = {"float16": 2, "bfloat16": 14, "float32": 0, "float64": 1}
+_COMPUTE_32F, _COMPUTE_64F, _DEFAULT, _AS_IT_IS, _TRANSPOSED = 68, 70, -1, 0, 1
 
 
 def product(a: Any, b: Any, beta: float = 0.0, alpha: float = 1.0, onto: Any = None) -> Any:
-    """beta * onto + alpha * a @ b: a (*, M, K), b (*, K, N) of one half type and batch, onto broadcast -> (*, M, N)."""
+    """beta * onto + alpha * a @ b: a (*, M, K), b (*, K, N) of one type and batch, onto broadcast -> (*, M, N)."""
     batch, (m, k), n = a.shape[:-2], a.shape[-2:], b.shape[-1]
     out = cupy.empty((*batch, m, n), a.dtype)
     if beta:
@@ -31,21 +32,23 @@ def product(a: Any, b: Any, beta: float = 0.0, alpha: float = 1.0, onto: Any = N
         return _scaled(out, beta)
     count = math.prod(batch)
     (of_a, step_a, lead_a, next_a), (of_b, step_b, lead_b, next_b) = _laid_out(a), _laid_out(b)
-    numbers = numpy.array([alpha, beta], numpy.float32)
+    double = a.dtype.name == "float64"
+    numbers = numpy.array([alpha, beta], numpy.float64 if double else numpy.float32)
     kind = _TYPES[a.dtype.name]
     from cupy_backends.cuda.libs import cublas  # lazy: it loads the library, which few tests have
 
     cublas.gemmStridedBatchedEx(
         cupy.cuda.get_cublas_handle(), step_b, step_a, n, m, k, numbers.ctypes.data, of_b.data.ptr, kind, lead_b,
-        next_b, of_a.data.ptr, kind, lead_a, next_a, numbers.ctypes.data + 4, out.data.ptr, kind, n, m * n, count,
-        _COMPUTE_32F, _DEFAULT,
+        next_b, of_a.data.ptr, kind, lead_a, next_a, numbers.ctypes.data + numbers.itemsize, out.data.ptr, kind, n,
+        m * n, count, _COMPUTE_64F if double else _COMPUTE_32F, _DEFAULT,
     )  # fmt: skip
     return out
 
 
 def _scaled(out: Any, beta: float) -> Any:
     """What is left of a sum without products."""
-    out[...] = (out.astype(numpy.float32) * numpy.float32(beta)).astype(out.dtype) if beta else 0
+    wide = numpy.dtype(numpy.float64 if out.dtype.name == "float64" else numpy.float32)
+    out[...] = (out.astype(wide) * wide.type(beta)).astype(out.dtype) if beta else 0
     return out
 
 

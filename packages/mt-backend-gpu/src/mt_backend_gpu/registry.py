@@ -28,7 +28,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 FLOATS = frozenset((float32, float64))
 
 
-def enter(names: tuple[str, ...], function: Callable[..., Any], fills: bool, **options: Any) -> None:
+def enter(
+    names: tuple[str, ...], function: Callable[..., Any], fills: bool, *, into_first: bool = False, **options: Any
+) -> None:
     """Register a kernel; where there are several devices, it runs on that of its first array.
 
     With ``CUDA_LAUNCH_BLOCKING=1`` it is waited for, and what the device reports names the operator.
@@ -37,7 +39,7 @@ def enter(names: tuple[str, ...], function: Callable[..., Any], fills: bool, **o
         function = waited_for(names[0], function)
     if cupy.cuda.runtime.getDeviceCount() > 1:
         function = on_its_device(function)
-    register_kernel(CUDA, names, function, out="fills" if fills else "fresh", **options)
+    register_kernel(CUDA, names, function, out="first" if into_first else "fills" if fills else "fresh", **options)
 
 
 def waited_for(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

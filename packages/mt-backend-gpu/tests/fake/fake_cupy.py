@@ -967,17 +967,19 @@ def gemm_strided_batched(
     strideA: int, B: int, Btype: int, ldb: int, strideB: int, beta: int, C: int, Ctype: int, ldc: int,
     strideC: int, batchCount: int, computeType: int, algo: int,
 ) -> None:  # fmt: skip
-    """``cublasGemmStridedBatchedEx``: matrices column by column, sums in float32."""
+    """``cublasGemmStridedBatchedEx``: matrices column by column, sums of halves in float32."""
     import ml_dtypes
 
-    dtype = {2: np.dtype(np.float16), 14: np.dtype(ml_dtypes.bfloat16)}[Ctype]
-    assert Atype == Btype == Ctype and computeType == 68
+    halves = {2: np.dtype(np.float16), 14: np.dtype(ml_dtypes.bfloat16)}
+    dtype = {**halves, 0: np.dtype(np.float32), 1: np.dtype(np.float64)}[Ctype]
+    wide = np.dtype(np.float64 if Ctype == 1 else np.float32)
+    assert Atype == Btype == Ctype and computeType == (70 if Ctype == 1 else 68)
 
     def matrices(address: int, rows: int, columns: int, lead: int, step: int) -> np.ndarray:
         assert lead >= max(rows, 1), "the leading dimension is too small"
         shape, size = (batchCount, rows, columns), dtype.itemsize
         interface = {
-            "version": 3, "typestr": "|V2", "data": (address, False), "shape": shape,
+            "version": 3, "typestr": f"|V{size}", "data": (address, False), "shape": shape,
             "strides": (step * size, size, lead * size),
         }  # fmt: skip
         return np.asarray(_Place(None, interface)).view(dtype)
@@ -987,11 +989,11 @@ def gemm_strided_batched(
         matrices(B, *((n, k) if transb else (k, n)), ldb, strideB),
     )
     c = matrices(C, m, n, ldc, strideC)
-    left, right = (x.astype(np.float32) for x in (a.swapaxes(1, 2) if transa else a, b.swapaxes(1, 2) if transb else b))
-    numbers = [np.frombuffer(_at(p, 4).tobytes(), np.float32)[0] for p in (alpha, beta)]
+    left, right = (x.astype(wide) for x in (a.swapaxes(1, 2) if transa else a, b.swapaxes(1, 2) if transb else b))
+    numbers = [np.frombuffer(_at(p, wide.itemsize).tobytes(), wide)[0] for p in (alpha, beta)]
     _launched("gemm")
     total = numbers[0] * (left @ right)
-    c[...] = (total + numbers[1] * c.astype(np.float32) if numbers[1] else total).astype(dtype)
+    c[...] = (total + numbers[1] * c.astype(wide) if numbers[1] else total).astype(dtype)
 
 
 def install() -> types.ModuleType:

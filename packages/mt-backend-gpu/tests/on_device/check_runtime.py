@@ -118,8 +118,8 @@ def test_cuda_array_interface_is_refused_as_in_pytorch() -> None:
         _ = torch.ones(2, device="cuda", requires_grad=True).__cuda_array_interface__
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_products_of_half_types_round_once(dtype: torch.dtype) -> None:
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
+def test_products_are_rounded_once(dtype: torch.dtype) -> None:
     rng = np.random.default_rng(0)
     for shape, transposed in (
         ((5, 7, 3), ""),

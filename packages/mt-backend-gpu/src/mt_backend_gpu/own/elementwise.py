@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from mt_core.dispatch.kernel import Accepts
 
 from ..compiled.elementwise import pointwise
-from ..compiled.on_cupy import FLOATING, compiled, machine
+from ..compiled.on_cupy import FLOATING, available, compiled, machine
 from ..compiled.operands import combine
+from ..registry import enter
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _FLOATING = Accepts(dtypes=FLOATING)
+#: Arrays of one shape and dtype, row by row, on memory of their own or the same.
+IN_PLACE = Accepts(dtypes=FLOATING, alike=True)
 
 
 @compiled("add.Tensor", accepts=_FLOATING)
@@ -68,3 +74,46 @@ def three_operands(name: str) -> None:
 
 for _name in ("addcmul", "addcdiv"):
     three_operands(_name)
+
+
+def into_first(name: str, accepts: Accepts = IN_PLACE) -> Callable[[F], F]:
+    """Decorator: the function writes its result into the first of several arrays alike, in one launch."""
+
+    def register(function: F) -> F:
+        if available():
+            enter((name,), function, False, accepts=accepts, half="native", into_first=True)
+        return function
+
+    return register
+
+
+def in_place(name: str, functor: str) -> None:
+    """Enter the in-place form of an operator of two operands, of which the second may be a number."""
+
+    @into_first(name)
+    def run(self: Any, other: Any) -> Any:
+        return combine(functor, self, other, self)
+
+
+def scaled_in_place(name: str, functor: str) -> None:
+    """The same with a factor of the second operand."""
+
+    @into_first(name)
+    def run(self: Any, other: Any, alpha: Any) -> Any:
+        return combine(functor, self, other, self, numbers=(alpha,))
+
+
+def three_in_place(name: str) -> None:
+    """The same of three operands and a factor."""
+
+    @into_first(f"{name}_")
+    def run(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+        return pointwise(machine(), name, self, tensor1, tensor2, numbers=(value,), out=self)
+
+
+scaled_in_place("add_.Tensor", "add_scaled")
+scaled_in_place("sub_.Tensor", "sub_scaled")
+in_place("mul_.Tensor", "mul")
+in_place("div_.Tensor", "divide")
+for _name in ("addcmul", "addcdiv"):
+    three_in_place(_name)

@@ -62,9 +62,9 @@ def on_one_device(
         tensors = list(tensors_of(args))
         check_same_device(tensors)
         ours = next((t for t in tensors if t._keys & key == key), None)
-        for i in written:
-            if args[i]._keys & key != key and ours is not None:
-                raise different_devices(args[i], ours)
+        for target in (t for i in written for t in (args[i] if i in lists else (args[i],))):
+            if target._keys & key != key and ours is not None:
+                raise different_devices(target, ours)
         index = backend.index_of(ours._array) if ours is not None else None
         brought = list(args)
         for i in transferred:

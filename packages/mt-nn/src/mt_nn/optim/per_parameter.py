@@ -9,6 +9,7 @@ from mt_core.api import _functions as ops
 from mt_core.capturing import capturing, opened
 from mt_core.tensor_lists import TensorList
 
+from ..parameter import Parameter
 from .optimizer import Optimizer
 
 __all__: list[str] = []
@@ -83,7 +84,8 @@ class PerParameterOptimizer(Optimizer):
             return
         maximize = group.get("maximize", False)
         # Which numbers states have in common only the host can tell, and what is captured must not ask it.
-        if group.get("foreach") and self._takes_lists and not group.get("capturable"):
+        together = _together_by_default(group) if group.get("foreach") is None else group["foreach"]
+        if together and self._takes_lists and not group.get("capturable"):
             ready = self._update_together(ready, group)
         for parameter, gradient, state in ready:
             if self._complex_as_pairs and parameter.is_complex():
@@ -243,6 +245,14 @@ def learning_rate(group: Group) -> Any:
     """``lr``, a tensor of one element without its dimensions."""
     lr = group["lr"]
     return lr.squeeze() if isinstance(lr, mt.Tensor) and lr.dim() else lr
+
+
+def _together_by_default(group: Group) -> bool:
+    """Whether parameters are updated together where ``foreach`` is None: on CUDA, as in PyTorch."""
+    return (
+        "foreach" in group and not group.get("differentiable") and not isinstance(group.get("lr"), mt.Tensor)
+        and all(p.is_cuda and type(p) in (mt.Tensor, Parameter) for p in group["params"])
+    )  # fmt: skip
 
 
 def add_scaled_(target: mt.Tensor, source: mt.Tensor, scale: Any) -> None:
