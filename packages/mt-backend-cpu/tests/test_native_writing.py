@@ -294,3 +294,19 @@ def test_factories_ask_what_changes(library: Any) -> None:
     assert mt_core.zeros(2, requires_grad=True).requires_grad
     with mt_core.device("meta"):
         assert mt_core.zeros(2).is_meta and mt_core.full((2,), 1).is_meta
+
+
+def test_masks_are_counted_each_time() -> None:
+    """What a mask picks, and whether a number is held, its elements say: no plan for others of its shape stands."""
+    two, three = mt_core.tensor([True, False, True, False]), mt_core.tensor([True, True, True, False])
+    x, values = mt_core.zeros(4), mt_core.tensor([1.0, 2.0])
+    for _ in range(2):
+        x[two] = values
+        with pytest.raises(RuntimeError, match="shape mismatch"):
+            x[three] = values
+        assert x.tolist() == [1, 0, 2, 0]
+        bytes_ = mt_core.zeros(4, dtype=int32)
+        bytes_.index_put_([two], mt_core.tensor(5.0, dtype=float64))
+        with pytest.raises(RuntimeError, match="without overflow"):
+            bytes_.index_put_([two], mt_core.tensor(1e30, dtype=float64))
+        assert bytes_.tolist() == [5, 0, 5, 0]
