@@ -57,7 +57,7 @@ def native_multi_head_attention(
 ) -> tuple[Any, Any]:
     """query, key, value (B, L, E) -> (B, L, E), and the weights: (B, L, L), (B, H, L, L) of each head, or None."""
     _check_inputs((query, key, value), embed_dim)
-    _check_projection(qkv_weight, qkv_bias, embed_dim, num_head)
+    check_projection(qkv_weight, qkv_bias, embed_dim, num_head)
     if not query.numel():
         return ops.empty_like(query), None
     projected = _projected(query, key, value, qkv_weight, embed_dim)
@@ -83,7 +83,7 @@ def _check_inputs(inputs: tuple[Any, Any, Any], embed_dim: int) -> None:
         raise RuntimeError("expected `query`/`key`/`value` shapes to match")
 
 
-def _check_projection(weight: Any, bias: Any, embed_dim: int, num_head: int) -> None:
+def check_projection(weight: Any, bias: Any, embed_dim: int, num_head: int) -> None:
     """Refuse another shape than (3 E, E) of the weight, or (3 E) of the bias, and heads that do not divide E."""
     if weight.dim() != 2:
         raise RuntimeError(f"expected 2-D `qkv_weight`, got {weight.dim()}-D tensor")

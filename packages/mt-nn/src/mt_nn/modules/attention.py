@@ -4,6 +4,8 @@ from typing import Any
 
 import mt_core as mt
 from mt_core import Tensor
+from mt_core.api import _functions as ops
+from mt_core.layers import autocast
 
 from .. import functional as F
 from .. import init
@@ -156,6 +158,9 @@ class MultiheadAttention(Module):
         is_causal
             Says that `attn_mask` is the causal mask, which permits not to use it.
         """
+        if query.is_nested or key.is_nested or value.is_nested:
+            masks = key_padding_mask, attn_mask
+            return self._of_nested(query, key, value, masks, need_weights, average_attn_weights)
         transposed = self.batch_first and query.dim() == 3
         if transposed:
             query, key, value = _batch_second(query, key, value)
@@ -190,6 +195,86 @@ class MultiheadAttention(Module):
             **separate,
         )
         return (attended.transpose(1, 0) if transposed else attended), weights
+
+    def _of_nested(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        masks: tuple[Tensor | None, Tensor | None],
+        need_weights: bool,
+        average_attn_weights: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        """The same of nested tensors of the strided layout, by the operator that is without a derivative.
+
+        Raises
+        ------
+        AssertionError
+            Where PyTorch's module does not take this operator, in its words.
+        """
+        reason = self._why_not_native(query, key, value, masks)
+        if reason or self.in_proj_bias is None:
+            raise AssertionError(
+                "MultiheadAttention does not support NestedTensor outside of its fast path. The fast path was not hit "
+                f"because {reason}"
+            )
+        attended, weights = ops._native_multi_head_attention(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            None,
+            need_weights,
+            average_attn_weights,
+        )
+        return attended, weights
+
+    def _why_not_native(
+        self, query: Tensor, key: Tensor, value: Tensor, masks: tuple[Tensor | None, Tensor | None]
+    ) -> str:
+        """Why PyTorch would not take ``_native_multi_head_attention``, in its words; empty where it would."""
+        weight, bias = self.in_proj_weight, self.in_proj_bias
+        if query.dim() != 3:
+            return f"input not batched; expected query.dim() of 3 but got {query.dim()}"
+        if query is not key or key is not value:
+            return "non-self attention was used (query, key, and value are not the same Tensor)"
+        if bias is not None and query.dtype is not bias.dtype:
+            return f"dtypes of query ({query.dtype}) and self.in_proj_bias ({bias.dtype}) don't match"
+        if weight is None:
+            return "in_proj_weight was None"
+        if query.dtype is not weight.dtype:
+            return f"dtypes of query ({query.dtype}) and self.in_proj_weight ({weight.dtype}) don't match"
+        if self.training:
+            return "training is enabled"
+        if self.num_heads % 2:
+            return "self.num_heads is not even"
+        if not self.batch_first:
+            return "batch_first was not True"
+        if self.bias_k is not None:
+            return "self.bias_k was not None"
+        if self.bias_v is not None:
+            return "self.bias_v was not None"
+        if self.add_zero_attn:
+            return "add_zero_attn was enabled"
+        if any(mask is not None for mask in masks):
+            return (
+                "supplying both src_key_padding_mask and src_mask at the same time"
+                f"{' ' * 33} is not supported with NestedTensor input"
+            )
+        if autocast.is_enabled("cuda"):
+            return "autocast is enabled"
+        tensors = query, weight, bias, self.out_proj.weight, self.out_proj.bias
+        if mt.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors):
+            return (
+                "grad is enabled and at least one of query or the input/output projection weights or biases "
+                "requires_grad"
+            )
+        return ""
 
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor

@@ -39,6 +39,8 @@ def _generate_square_subsequent_mask(sz: int, device: mt.device | None = None, d
 
 
 def _get_seq_len(src: Tensor, batch_first: bool) -> int | None:
+    if src.is_nested:
+        return None
     size = src.size()
     if len(size) == 2:
         return size[0]
