@@ -14,6 +14,7 @@ from mindtorch.fx.experimental.proxy_tensor import make_fx
 from mindtorch.fx.graph_module import GraphModule
 from mindtorch.fx.node import Node, map_arg
 from mt_core import Tensor
+from mt_core.dispatch.composed import widened
 from mt_core.dispatch.lookup import composite_of
 from mt_core.dispatch.registry import Overload
 from mt_library.ops import OpOverload
@@ -93,7 +94,7 @@ class _Step:
         lowered = LOWERINGS.get(overload.name)
         if lowered is not None:
             return lambda values: _carried_out(lowered, call, args, values)
-        inner = _written_in_others(overload, fakes)
+        inner = _written_in_others(overload, fakes, self.node.meta.get("val"))
         places = [place for place, fake in enumerate(_leaves(fakes)) if isinstance(fake, Tensor)]
 
         def run(values: dict[Node, Value]) -> Value:
@@ -115,8 +116,11 @@ def _leaves(args: Any) -> list[Any]:
     return [leaf for arg in args for leaf in (arg if isinstance(arg, (list, tuple)) else (arg,))]
 
 
-def _written_in_others(overload: Overload, fakes: tuple[Any, ...]) -> Callable[[list[Value]], Value]:
-    """An operator by the graph of the operators that it is written in."""
+def _written_in_others(overload: Overload, fakes: tuple[Any, ...], like: Any) -> Callable[[list[Value]], Value]:
+    """An operator by the graph of the operators that it is written in; its results are of the dtypes of `like`.
+
+    What stands for a kernel is written as kernels are: it takes wider numbers than half types, and is rounded once.
+    """
     composite = composite_of(overload)
     if composite is None or overload.schema.is_mutable:
         raise NotLowered(f"aten::{overload.name} is not lowered to XLA")
@@ -129,7 +133,10 @@ def _written_in_others(overload: Overload, fakes: tuple[Any, ...]) -> Callable[[
                 return type(value)([put(item) for item in value])
             return next(given) if isinstance(value, Tensor) else value
 
-        return composite.function(*[put(fake) for fake in fakes])
+        args = tuple(put(fake) for fake in fakes)
+        if not composite.explicit:
+            return composite.function(*args)
+        return _rounded(composite.function(*widened(overload, args)), like)
 
     tensors = [fake for fake in _leaves(fakes) if isinstance(fake, Tensor)]
     if overload.name in _entered.names or _READS_ELEMENTS.fullmatch(overload.name):
@@ -141,6 +148,15 @@ def _written_in_others(overload: Overload, fakes: tuple[Any, ...]) -> Callable[[
         raise NotLowered(f"aten::{overload.name} is not lowered to XLA: it reads elements") from error
     finally:
         _entered.names.pop()
+
+
+def _rounded(made: Any, like: Any) -> Any:
+    """Tensors in the dtypes of those that stand at their places in `like`."""
+    if isinstance(made, Tensor):
+        return made.to(like.dtype) if isinstance(like, Tensor) and made.dtype is not like.dtype else made
+    if isinstance(made, (list, tuple)):
+        return [_rounded(one, other) for one, other in zip(made, like, strict=True)]
+    return made
 
 
 class _Entered(threading.local):

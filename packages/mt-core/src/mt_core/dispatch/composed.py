@@ -26,7 +26,16 @@ from .lookup import composite_of
 from .memory import share_memory
 from .registry import CONTRACT_KERNELS, Overload, load_family
 
-__all__ = ["build", "build_inplace", "counting", "counting_writes", "making_new", "standing_in", "unrecorded"]
+__all__ = [
+    "build",
+    "build_inplace",
+    "counting",
+    "counting_writes",
+    "making_new",
+    "standing_in",
+    "unrecorded",
+    "widened",
+]
 
 Callee = Callable[..., Any]
 
@@ -156,6 +165,23 @@ class _Elementwise(Elementwise):
             else:
                 given[i] = _converted(value, compute if i in self.promoting else value._dtype.compute)
         return given
+
+
+def widened(overload: Overload, args: tuple[Any, ...]) -> list[Any]:
+    """What an explicit composite is handed where no backend's executor stands before it, as in a graph.
+
+    Tensors are promoted where the operator is elementwise, and half types are in the dtype that they are computed in;
+    who calls rounds the results to what the rule says.
+    """
+    if overload.declaration.kind != "elementwise":
+        return [_widened(value) for value in args]
+    operator = Elementwise(overload, [], None, None, 0)
+    compute = operator.dtypes(args, operator.common_dtype(args))[0].compute
+    given = list(args)
+    for i in operator.operands_at:
+        if isinstance(args[i], Tensor):
+            given[i] = _converted(args[i], compute if i in operator.promoting else args[i]._dtype.compute)
+    return given
 
 
 def _plain(overload: Overload, function: Callee, backend: Any, keys: int) -> Callee:
