@@ -74,13 +74,10 @@ def test_files_name_pytorchs_classes():
         assert globals_of(buffer.getvalue()) == globals_of((FILES / name).read_bytes())
 
 
-@pytest.mark.parametrize(
-    ("name", "what"),
-    [("nested.pt", "nested")],
-)
-def test_what_is_not_supported_says_so(name, what):
-    with pytest.raises(NotImplementedError, match=f"{what}.*convert it with PyTorch"):
-        load(FILES / name)
+def test_nested_tensors():
+    pytest.importorskip("mindtorch.nested")
+    found = load(FILES / "nested.pt")
+    assert found.is_nested and [part.tolist() for part in found.unbind()] == [[1.0], [1.0, 1.0]]
 
 
 def test_sparse_tensors_are_read_and_written():

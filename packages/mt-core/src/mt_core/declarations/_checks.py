@@ -151,9 +151,13 @@ class Supported:
     idle
         The calls that PyTorch answers without a kernel, so that no dtype is refused: "scalar" where the first tensor
         has no dimensions, "empty" where one of them has no elements.
+    warns
+        Whether `also` may warn: then it is asked once a call, and no call is planned.
     """
 
-    __slots__ = ("kernel", "accepted", "unchecked", "refusals", "also", "takes_reals", "stored", "factors", "idle")
+    __slots__ = (
+        "kernel", "accepted", "unchecked", "refusals", "also", "takes_reals", "stored", "factors", "idle", "warns"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -166,6 +170,7 @@ class Supported:
         stored: tuple[int, ...] = (),
         factors: tuple[int, ...] = (),
         idle: str = "",
+        warns: bool = False,
     ) -> None:
         self.kernel = kernel
         self.accepted = accepted
@@ -176,6 +181,7 @@ class Supported:
         self.stored = stored
         self.factors = factors
         self.idle = frozenset(idle.split())
+        self.warns = warns
 
     @property
     def asks_parameters(self) -> bool:

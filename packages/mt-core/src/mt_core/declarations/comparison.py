@@ -219,7 +219,7 @@ family.composite(
 family.elementwise(
     "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
     promotes="self other", numbers="self other", out="self_out", exact_out="Expected out type to be {expected} but got {out}", number_signatures={"self": False, "other": False, "self other": False},
-    check=Supported("where_cpu", frozenset(dtypes.ALL_DTYPES), also=_check_where),
+    check=Supported("where_cpu", frozenset(dtypes.ALL_DTYPES), also=_check_where, warns=True),
     doc="self where the bool `condition` is true, else other; broadcast.",
 )  # fmt: skip
 

@@ -30,7 +30,7 @@ Callee = Callable[..., Any]
 def before_general(operator: Elementwise) -> Callee:
     """The general path of an operator, with plans where the backend's own executors make them."""
     overload, general = operator.overload, operator.general
-    if not operator.kernels or operator.fills_by_copying or overload.name in WARNS:
+    if not operator.kernels or operator.fills_by_copying or _warns(operator):
         return general
     return planned_by_backend(overload, _Preparation(operator), general, strided=True)
 
@@ -38,9 +38,14 @@ def before_general(operator: Elementwise) -> Callee:
 def before_general_inplace(operator: Elementwise) -> Callee:
     """The same of the in-place form; what is read lies on other memory than what is written."""
     overload, general = operator.overload, operator.general_inplace
-    if not operator.kernels or operator.fills_by_copying or overload.name in WARNS:
+    if not operator.kernels or operator.fills_by_copying or _warns(operator):
         return general
     return planned_by_backend(overload, _InplacePreparation(operator), general, strided=True, writes=True)
+
+
+def _warns(operator: Elementwise) -> bool:
+    """Whether a call may be warned of: a plan asks what the call then asks again, or asks nothing at all."""
+    return operator.overload.name in WARNS or getattr(operator.check, "warns", False)
 
 
 class _Preparation:
