@@ -1,7 +1,8 @@
 """What a training step launches, copies and waits for on the stand-in, and the budgets that hold it.
 
-The stand-in counts calls of CuPy's functions by name. How many kernels a call launches was read from CuPy's source
-(14.2): `LAUNCHES`; one that is not listed counts as `UNKNOWN`. Kernels of mindtorch's own count as one each.
+The stand-in counts calls of CuPy's functions by name. How many kernels a call launches at most is what CuPy's source
+says (`_core/_cub_reduction.pyx`, `_core/_routines_linalg.pyx`): `LAUNCHES`; one that is not listed counts as `UNKNOWN`.
+Kernels of mindtorch's own count as one each.
 """
 
 from __future__ import annotations
