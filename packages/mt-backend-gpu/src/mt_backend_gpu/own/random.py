@@ -13,9 +13,11 @@ from typing import Any
 import cupy
 import numpy
 
-from mt_backend_cpu.kernels import random as host
 from mt_core.checks.random import refuse_probability
 from mt_core.dispatch.kernel import Accepts
+from mt_core.dispatch.lookup import backend_for
+from mt_core.dispatch.registry import KERNELS
+from mt_core.keys import CPU
 from mt_core.random import Generator, generator_for
 from mt_core.random.distributions import exact_bounds, random_limit
 
@@ -170,8 +172,15 @@ def native_dropout_backward(grad_output: Any, mask: Any, scale: float) -> Any:
     return pointwise(machine(), "mul_scaled", grad_output, mask, numbers=(scale,), common=grad_output.dtype)
 
 
-def on_host(name: str, function: Callable[..., Any], generator_at: int) -> None:
+def drawn_by(name: str) -> Callable[..., Any]:
+    """The host's kernel of an operator: the one over NumPy's arrays, which takes generators of any engine."""
+    backend_for(CPU).load("random")
+    return KERNELS[CPU][name][-1].function
+
+
+def on_host(name: str, generator_at: int) -> None:
     """Enter an operator whose numbers are drawn on the host."""
+    function = drawn_by(name)
 
     def run(*args: Any) -> Any:
         given = [value.get() if isinstance(value, cupy.ndarray) else value for value in args]
@@ -182,15 +191,17 @@ def on_host(name: str, function: Callable[..., Any], generator_at: int) -> None:
         enter((name,), run, False, half="native" if name == "multinomial" else None)
 
 
-for _name, _function, _at in (
-    ("randperm.generator", host.randperm_generator, 1), ("multinomial", host.multinomial, 3),
-    ("poisson", host.poisson, 1), ("binomial", host.binomial, 2), ("_standard_gamma", host.standard_gamma, 1),
-    ("_sample_dirichlet", host.sample_dirichlet, 1),
+for _name, _at in (
+    ("randperm.generator", 1), ("multinomial", 3), ("poisson", 1), ("binomial", 2), ("_standard_gamma", 1),
+    ("_sample_dirichlet", 1),
 ):  # fmt: skip
-    on_host(_name, _function, _at)
+    on_host(_name, _at)
+
+
+_permutation = drawn_by("randperm.generator")
 
 
 @compiled("randperm")
 def randperm(n: int, spec: Any) -> Any:
     """-> (n,) of int64."""
-    return cupy.asarray(host.randperm_generator(n, Generator.on_engine(engine_for(None).host_stream()), spec))
+    return cupy.asarray(_permutation(n, Generator.on_engine(engine_for(None).host_stream()), spec))
