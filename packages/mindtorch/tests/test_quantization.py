@@ -129,6 +129,9 @@ def test_what_is_not_there_says_so() -> None:
         assert refused is getattr(torch.ao.quantization, refused.__name__)
         with pytest.raises(NotImplementedError, match=rf"torch.ao.quantization.{refused.__name__} is not supported"):
             refused(q)
+    assert torch.ao.quantization.default_qconfig.activation().dtype is torch.quint8
+    with pytest.raises(NotImplementedError, match=r"torch.ao.quantization.default_fake_quant is not supported"):
+        torch.ao.quantization.default_qat_qconfig.activation()
     with pytest.raises(AttributeError, match=r"has no attribute 'converted'"):
         torch.ao.quantization.converted  # noqa: B018
     with pytest.raises(AttributeError, match=r"torch.ao.nn.quantized.Conv2d is not supported"):

@@ -22,17 +22,27 @@ from .observer import (
     default_placeholder_observer,
     default_weight_observer,
 )
-from .qconfig import QConfig, default_dynamic_qconfig, float16_dynamic_qconfig, per_channel_dynamic_qconfig
+from .qconfig import (
+    QConfig,
+    QConfigAny,
+    default_dynamic_qconfig,
+    default_per_channel_qconfig,
+    default_qconfig,
+    float16_dynamic_qconfig,
+    float16_static_qconfig,
+    per_channel_dynamic_qconfig,
+)
 from .quantize import quantize_dynamic
 from .refused import stand_in
 from .stubs import DeQuantStub, QuantStub, QuantWrapper
 
 __all__ = [
     "DeQuantStub", "MinMaxObserver", "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver",
-    "NoopObserver", "ObserverBase", "PerChannelMinMaxObserver", "PlaceholderObserver", "QConfig", "QuantStub",
+    "NoopObserver", "ObserverBase", "PerChannelMinMaxObserver", "PlaceholderObserver", "QConfig", "QConfigAny", "QuantStub",
     "QuantWrapper", "UniformQuantizationObserverBase", "default_dynamic_qconfig", "default_dynamic_quant_observer",
-    "default_observer", "default_per_channel_weight_observer", "default_placeholder_observer",
-    "default_weight_observer", "float16_dynamic_qconfig", "per_channel_dynamic_qconfig", "quantize_dynamic",
+    "default_observer", "default_per_channel_qconfig", "default_per_channel_weight_observer",
+    "default_placeholder_observer", "default_qconfig", "default_weight_observer", "float16_dynamic_qconfig",
+    "float16_static_qconfig", "per_channel_dynamic_qconfig", "quantize_dynamic",
 ]  # fmt: skip
 
 

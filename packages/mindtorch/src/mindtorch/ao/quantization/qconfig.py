@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any
+from typing import Any, TypeAlias
 
 import mt_core as mt
 from mt_nn.modules import Module
@@ -11,11 +11,15 @@ from mt_nn.modules import Module
 from .observer import (
     PlaceholderObserver,
     default_dynamic_quant_observer,
+    default_observer,
     default_per_channel_weight_observer,
     default_weight_observer,
 )
 
-__all__ = ["QConfig", "default_dynamic_qconfig", "float16_dynamic_qconfig", "per_channel_dynamic_qconfig"]
+__all__ = [
+    "QConfig", "QConfigAny", "default_dynamic_qconfig", "default_per_channel_qconfig", "default_qconfig",
+    "float16_dynamic_qconfig", "float16_static_qconfig", "per_channel_dynamic_qconfig",
+]  # fmt: skip
 
 
 class QConfig(namedtuple("QConfig", ["activation", "weight"])):
@@ -32,8 +36,15 @@ class QConfig(namedtuple("QConfig", ["activation", "weight"])):
         return super().__new__(cls, activation, weight)
 
 
+QConfigAny: TypeAlias = QConfig | None
+
+default_qconfig = QConfig(default_observer, default_weight_observer)
+default_per_channel_qconfig = QConfig(default_observer, default_per_channel_weight_observer)
 default_dynamic_qconfig = QConfig(default_dynamic_quant_observer, default_weight_observer)
 per_channel_dynamic_qconfig = QConfig(default_dynamic_quant_observer, default_per_channel_weight_observer)
 float16_dynamic_qconfig = QConfig(
     PlaceholderObserver.with_args(dtype=mt.float16, is_dynamic=True), PlaceholderObserver.with_args(dtype=mt.float16)
+)
+float16_static_qconfig = QConfig(
+    PlaceholderObserver.with_args(dtype=mt.float16), PlaceholderObserver.with_args(dtype=mt.float16)
 )

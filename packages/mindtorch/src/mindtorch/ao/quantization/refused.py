@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import mt_core as mt
+from mt_nn.modules import Identity
+
 from ..._unsupported import unsupported_class, unsupported_function
+from . import observer
+from .qconfig import QConfig
 
 __all__ = ["stand_in"]
 
@@ -47,6 +52,40 @@ _CLASSES = frozenset(
     """.split()
 )
 
+#: Configurations -> what observes inputs and weights; they are there, and what they name is refused when it is called.
+_CONFIGURATIONS = {
+    "default_activation_only_qconfig": ("default_fake_quant", "Identity"),
+    "default_debug_qconfig": ("default_debug_observer", "default_weight_observer"),
+    "default_dynamic_qat_qconfig": ("default_dynamic_fake_quant", "default_weight_fake_quant"),
+    "default_embedding_qat_qconfig": ("float32", "default_embedding_fake_quant"),
+    "default_embedding_qat_qconfig_4bit": ("float32", "default_embedding_fake_quant_4bit"),
+    "default_per_channel_symmetric_qnnpack_qat_qconfig": (
+        "FusedMovingAvgObsFakeQuantize", "fused_per_channel_wt_fake_quant_range_neg_127_to_127",
+    ),
+    "default_per_channel_symmetric_qnnpack_qconfig": (
+        "HistogramObserver", "per_channel_weight_observer_range_neg_127_to_127",
+    ),
+    "default_qat_qconfig": ("default_fake_quant", "default_weight_fake_quant"),
+    "default_qat_qconfig_v2": ("default_fused_act_fake_quant", "default_fused_wt_fake_quant"),
+    "default_quint8_weight_qconfig": ("HistogramObserver", "MinMaxObserver"),
+    "default_reuse_input_qconfig": ("default_reuse_input_observer", "NoopObserver"),
+    "default_symmetric_qnnpack_qat_qconfig": (
+        "FusedMovingAvgObsFakeQuantize", "fused_wt_fake_quant_range_neg_127_to_127",
+    ),
+    "default_symmetric_qnnpack_qconfig": ("HistogramObserver", "weight_observer_range_neg_127_to_127"),
+    "default_weight_only_qconfig": ("Identity", "default_weight_fake_quant"),
+    "float_qparams_weight_only_qconfig": ("default_placeholder_observer", "default_float_qparams_observer"),
+    "float_qparams_weight_only_qconfig_4bit": ("default_placeholder_observer", "default_float_qparams_observer_4bit"),
+}  # fmt: skip
+
+
+def _part(name: str) -> Any:
+    if name == "Identity":
+        return Identity
+    if name == "float32":
+        return observer.NoopObserver.with_args(dtype=mt.float32)
+    return getattr(observer, name, None) or stand_in(name)
+
 
 def stand_in(name: str) -> Any:
     """What raises when it is called, for one of PyTorch's names; None for other names."""
@@ -54,4 +93,6 @@ def stand_in(name: str) -> Any:
         return unsupported_function(f"torch.ao.quantization.{name}", _REMEDY)
     if name in _CLASSES:
         return unsupported_class(f"torch.ao.quantization.{name}", _REMEDY)
+    if name in _CONFIGURATIONS:
+        return QConfig(*map(_part, _CONFIGURATIONS[name]))
     return None
