@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 
 import pytest
 
@@ -54,6 +55,38 @@ def test_training_mode_is_that_of_the_wrapped_module(module):
     assert (compiled.training, module.training, module.linear.training) == (False, False, False)
     module.train()
     assert compiled.training
+
+
+def _reversed(graph, example_inputs):
+    """Negates what the program gives, so that it tells whether it ran."""
+    return lambda *args: tuple(-result for result in graph(*args))
+
+
+@pytest.mark.parametrize("backend", ["eager", _reversed])
+def test_a_compiled_module_says_how_it_was_compiled(module, backend):
+    """Its `dynamo_ctx` compiles other programs in the same way, is pickled with it, and is none of the module's."""
+    compiled = torch.compile(module, backend=backend)
+    context = compiled.dynamo_ctx
+    assert type(context) is torch._dynamo.eval_frame.OptimizeContext
+    assert "dynamo_ctx" in dir(compiled)
+    assert not hasattr(module, "dynamo_ctx")
+    sign, inputs = (1 if backend == "eager" else -1), torch.ones(3, 2)
+    other = Doubling()
+    again = context(other)
+    assert (type(again), again._orig_mod, again.dynamo_ctx) == (type(compiled), other, context)
+    assert torch.equal(again(inputs), sign * other(inputs))
+    assert torch.equal(context(torch.exp)(inputs), sign * torch.exp(inputs))
+    assert context(Doubling) is Doubling
+    with pytest.raises(AssertionError, match="A callable function is expected, but <class 'int'> is provided"):
+        context(3)
+    assert type(torch._dynamo.OptimizedModule(other, context)) is type(compiled)
+    for copied in (pickle.loads(pickle.dumps(compiled)), copy.deepcopy(compiled)):
+        assert torch.equal(copied.dynamo_ctx(other)(inputs), sign * other(inputs))
+        assert torch.equal(copied(inputs), sign * module(inputs))
+    compiled.dynamo_ctx = 5
+    assert (compiled.dynamo_ctx, hasattr(module, "dynamo_ctx")) == (5, False)
+    del compiled.dynamo_ctx
+    assert not hasattr(compiled, "dynamo_ctx")
 
 
 def test_a_compiled_module_can_be_copied(module):

@@ -25,8 +25,6 @@ PLACEMENTS: dict[Any, tuple[Any, ...]] = {
     lambda: Partial("avg"): ("Partial(avg)", "P(avg)", False, False, False, True, False),
 }
 UNSUPPORTED = """
-    checkpoint.hf_storage.HuggingFaceStorageReader
-    checkpoint.hf_storage.HuggingFaceStorageWriter
     pipelining.PipelineStage pipelining.ScheduleGPipe pipelining.pipeline
     rpc.init_rpc rpc.rpc_sync rpc.remote rpc.RRef
 """.split()

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from mt_core.plugins.discovery import find_compiler
-from mt_nn.modules.module import Module
 
 from ._dynamo.backends.registry import Backend, lookup_backend
-from ._dynamo.eval_frame import CapturedProgram, CheckedProgram, CompiledOnce, OptimizedModule
+from ._dynamo.eval_frame import CapturedProgram, CheckedProgram, OptimizeContext
 from ._unsupported import refusal
 
 __all__ = ["compile"]
@@ -79,14 +78,7 @@ def compile(
     _check_shapes(dynamic, shapes_spec)
     if disable:
         return model
-    compile_program = _compiler_of(found, settings, {"name": name, **limits})
-    if isinstance(model, Module):
-        return OptimizedModule(model, compile_program)
-    if not callable(model):
-        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
-    if isinstance(model, type):
-        return model
-    return _wrapped(model, compile_program)
+    return OptimizeContext(_compiler_of(found, settings, {"name": name, **limits}))(model)
 
 
 def _compiler_of(found: Any, settings: dict[str, Any], others: dict[str, Any]) -> Callable[..., Any] | None:
@@ -153,16 +145,3 @@ def _check_options(options: dict[str, Any] | None) -> None:
         kind = _known_options()[name]
         if kind is not None and not isinstance(value, _TYPES[kind]):
             raise RuntimeError(f"Unexpected type of attr {key}, got {type(value).__name__} should be {kind}")
-
-
-def _wrapped(
-    function: Callable[..., Any], compile_function: Callable[..., Callable[..., Any]] | None
-) -> Callable[..., Any]:
-    run = function if compile_function is None else CompiledOnce(function, compile_function)
-
-    @functools.wraps(function)
-    def compile_wrapper(*args: Any, **kwargs: Any) -> Any:
-        return run(*args, **kwargs)
-
-    vars(compile_wrapper)["_torchdynamo_orig_callable"] = function
-    return compile_wrapper

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import traceback
 from collections.abc import Callable
@@ -28,6 +29,7 @@ __all__ = [
     "CapturedProgram",
     "CheckedProgram",
     "CompiledOnce",
+    "OptimizeContext",
     "OptimizedModule",
     "is_dynamo_supported",
     "thread_facts",
@@ -389,12 +391,60 @@ class CompiledOnce:
         return {**self.__dict__, "compiled": None}
 
 
-class OptimizedModule(Module):
-    """A module around another, `_orig_mod`, whose attributes are its own; parameters are named ``_orig_mod.*``."""
+class OptimizeContext:
+    """How programs are compiled: called with one, it gives what ``torch.compile`` with its settings gives.
 
-    def __init__(self, mod: Module, compile_program: Callable[..., Callable[..., Any]] | None = None) -> None:
+    Parameters
+    ----------
+    compile_program
+        What makes a program of a program; None where programs run as they are.
+    """
+
+    def __init__(self, compile_program: Callable[..., Callable[..., Any]] | None) -> None:
+        self._compile_program = compile_program
+
+    def runner(self, program: Callable[..., Any]) -> Callable[..., Any]:
+        """What is called in a program's place."""
+        return program if self._compile_program is None else CompiledOnce(program, self._compile_program)
+
+    def __call__(self, fn: Any) -> Any:
+        """A module around a module, a function around a function; a class as it is.
+
+        Raises
+        ------
+        AssertionError
+            When it cannot be called.
+        """
+        if isinstance(fn, Module):
+            return OptimizedModule(fn, self)
+        if not callable(fn):
+            raise AssertionError(f"A callable function is expected, but {type(fn)} is provided.")
+        return fn if isinstance(fn, type) else self._wrapped(fn)
+
+    def _wrapped(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        run = self.runner(function)
+
+        @functools.wraps(function)
+        def compile_wrapper(*args: Any, **kwargs: Any) -> Any:
+            return run(*args, **kwargs)
+
+        vars(compile_wrapper)["_torchdynamo_orig_callable"] = function
+        return compile_wrapper
+
+
+class OptimizedModule(Module):
+    """A module around another, `_orig_mod`, whose attributes are its own; parameters are named ``_orig_mod.*``.
+
+    Attributes
+    ----------
+    dynamo_ctx
+        How it was compiled: called with another program, it compiles that in the same way.
+    """
+
+    def __init__(self, mod: Module, dynamo_ctx: OptimizeContext) -> None:
         super().__init__()
-        self.__dict__["_run"] = mod if compile_program is None else CompiledOnce(mod, compile_program)
+        self.__dict__["dynamo_ctx"] = dynamo_ctx
+        self.__dict__["_run"] = dynamo_ctx.runner(mod)
         self._modules["_orig_mod"] = mod
         del self.__dict__["training"]  # it is the wrapped module's
 
@@ -419,16 +469,21 @@ class OptimizedModule(Module):
     def __getattr__(self, name: str) -> Any:
         if name == "_orig_mod":
             return self._modules["_orig_mod"]
+        if name == "dynamo_ctx":  # it was deleted, or is not yet set
+            return super().__getattr__(name)
         return getattr(self._orig_mod, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "training" or "_orig_mod" not in self.__dict__.get("_modules", ()):
+        if name in ("training", "dynamo_ctx") or "_orig_mod" not in self.__dict__.get("_modules", ()):
             super().__setattr__(name, value)
         else:
             setattr(self._orig_mod, name, value)
 
     def __delattr__(self, name: str) -> None:
-        delattr(self._orig_mod, name)
+        if name == "dynamo_ctx":
+            super().__delattr__(name)
+        else:
+            delattr(self._orig_mod, name)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *dir(self._orig_mod)})

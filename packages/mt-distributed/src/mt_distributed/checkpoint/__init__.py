@@ -2,8 +2,8 @@
 
 `state_dict_saver`, `state_dict_loader`: what programs call. `default_planner`: who writes and reads what; `nested`:
 state dicts as flat ones; `pieces`: of tensors that are spread. `filesystem`: folders of files; `metadata` and
-`metadata_file`: what says what is in them. `ranks`: steps that ranks take together. `state_dict`:
-states of models and optimizers.
+`metadata_file`: what says what is in them; `hf_storage` and `safetensors_file`: folders of safetensors files. `ranks`:
+steps that ranks take together. `state_dict`: states of models and optimizers.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from .api import CheckpointException
 from .default_planner import DefaultLoadPlanner, DefaultSavePlanner
 from .filesystem import FileSystemReader, FileSystemWriter
+from .hf_storage import HuggingFaceStorageReader, HuggingFaceStorageWriter
 from .metadata import BytesStorageMetadata, ChunkStorageMetadata, Metadata, TensorStorageMetadata
 from .planner import LoadPlan, LoadPlanner, ReadItem, SavePlan, SavePlanner, WriteItem
 from .state_dict_loader import load, load_state_dict
@@ -25,6 +26,8 @@ __all__ = [
     "DefaultSavePlanner",
     "FileSystemReader",
     "FileSystemWriter",
+    "HuggingFaceStorageReader",
+    "HuggingFaceStorageWriter",
     "LoadPlan",
     "LoadPlanner",
     "Metadata",

@@ -176,8 +176,8 @@ def _without_repetitions(plans: list[SavePlan], to_lowest: bool) -> list[SavePla
 
 
 def _bytes_of(item: WriteItem) -> int:
-    data = item.tensor_data
-    return 1 if data is None else volume(data.chunk.sizes) * data.properties.dtype.itemsize
+    size = item.tensor_storage_size()  # of the whole tensor, though it is a piece that is written, as in PyTorch
+    return 1 if size is None else size
 
 
 def create_default_global_save_plan(

@@ -25,7 +25,7 @@ from .metadata_file import _StorageInfo, dump_metadata, load_metadata
 from .planner import LoadItemType, LoadPlan, LoadPlanner, ReadItem, SavePlan, SavePlanner, WriteItem, WriteItemType
 from .storage import StorageReader, StorageWriter, WriteResult
 
-__all__ = ["FileSystemReader", "FileSystemWriter", "SerializationFormat"]
+__all__ = ["FileSystemReader", "FileSystemWriter", "SerializationFormat", "fill"]
 
 METADATA = ".metadata"
 SUFFIX = ".distcp"
@@ -63,7 +63,7 @@ class FileSystemWriter(StorageWriter):
     overwrite
         Whether a checkpoint that is there is replaced; else RuntimeError.
     serialization_format
-        ``TORCH_SAVE``; ``SAFETENSORS`` is refused.
+        ``TORCH_SAVE``; ``SAFETENSORS`` is refused: `HuggingFaceStorageWriter` writes such files.
     """
 
     def __init__(
@@ -123,7 +123,13 @@ class FileSystemWriter(StorageWriter):
             parts = _shared_out(plan.items, self.thread_count)
         else:
             parts = [[item] for item in plan.items]
-        names = [f"{plan.storage_data.prefix}{number}{SUFFIX}" for number in range(len(parts))]
+        names = (f"{plan.storage_data.prefix}{number}{SUFFIX}" for number in range(len(parts)))
+        return self._write_files(list(zip(names, parts, strict=True)), planner)
+
+    def _write_files(
+        self, parts: Sequence[tuple[str, Sequence[WriteItem]]], planner: SavePlanner
+    ) -> Future[list[WriteResult]]:
+        """Write files with their items, by `thread_count` threads."""
         results: list[list[WriteResult]] = [[] for _ in parts]
         errors: list[BaseException] = []
         waiting = list(range(len(parts)))[::-1]
@@ -135,7 +141,7 @@ class FileSystemWriter(StorageWriter):
                 except IndexError:
                     return
                 try:
-                    results[number] = self._write_file(names[number], parts[number], planner)
+                    results[number] = self._write_file(*parts[number], planner)
                 except BaseException as error:  # noqa: BLE001 - raised again where the thread was started
                     errors.append(error)
 
@@ -241,7 +247,7 @@ class FileSystemReader(StorageReader):
             raise NotImplementedError("FileSystemReader with _extension_registry is not supported by mindtorch")
         self.path = Path(path)
         self.load_id = str(uuid.uuid4())
-        self.storage_data: dict[MetadataIndex, _StorageInfo] = {}
+        self.storage_data: dict[MetadataIndex, Any] = {}
 
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
         """Another reading, of another folder where one is given."""
@@ -327,7 +333,12 @@ def _read(item: ReadItem, data: io.BytesIO, planner: LoadPlanner) -> None:
     if item.type is LoadItemType.BYTE_IO:
         planner.load_bytes(item, data)
         return
-    saved = narrowed(load_file(data, map_location="cpu", weights_only=True), item.storage_offsets, item.lengths)
+    fill(item, load_file(data, map_location="cpu", weights_only=True), planner)
+
+
+def fill(item: ReadItem, piece: mt.Tensor, planner: LoadPlanner) -> None:
+    """Write the elements that an item wants, out of a piece that was saved."""
+    saved = narrowed(piece, item.storage_offsets, item.lengths)
     target = planner.resolve_tensor(item).detach()
     if target.shape != saved.shape:
         raise AssertionError(f"req {item.storage_index} mismatch sizes {target.shape} vs {saved.shape}")
