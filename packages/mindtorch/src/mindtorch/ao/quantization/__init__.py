@@ -25,6 +25,7 @@ from .observer import (
 from .qconfig import (
     QConfig,
     QConfigAny,
+    QuantType,
     default_dynamic_qconfig,
     default_per_channel_qconfig,
     default_qconfig,
@@ -38,7 +39,8 @@ from .stubs import DeQuantStub, QuantStub, QuantWrapper
 
 __all__ = [
     "DeQuantStub", "MinMaxObserver", "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver",
-    "NoopObserver", "ObserverBase", "PerChannelMinMaxObserver", "PlaceholderObserver", "QConfig", "QConfigAny", "QuantStub",
+    "NoopObserver", "ObserverBase", "PerChannelMinMaxObserver", "PlaceholderObserver", "QConfig", "QConfigAny",
+    "QuantStub", "QuantType",
     "QuantWrapper", "UniformQuantizationObserverBase", "default_dynamic_qconfig", "default_dynamic_quant_observer",
     "default_observer", "default_per_channel_qconfig", "default_per_channel_weight_observer",
     "default_placeholder_observer", "default_qconfig", "default_weight_observer", "float16_dynamic_qconfig",

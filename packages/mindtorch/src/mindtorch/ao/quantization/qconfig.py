@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections import namedtuple
 from typing import Any, TypeAlias
 
@@ -17,9 +18,18 @@ from .observer import (
 )
 
 __all__ = [
-    "QConfig", "QConfigAny", "default_dynamic_qconfig", "default_per_channel_qconfig", "default_qconfig",
+    "QConfig", "QConfigAny", "QuantType", "default_dynamic_qconfig", "default_per_channel_qconfig", "default_qconfig",
     "float16_dynamic_qconfig", "float16_static_qconfig", "per_channel_dynamic_qconfig",
 ]  # fmt: skip
+
+
+class QuantType(enum.IntEnum):
+    """When scales are found: as inputs come, before, in training, or of weights alone."""
+
+    DYNAMIC = 0
+    STATIC = 1
+    QAT = 2
+    WEIGHT_ONLY = 3
 
 
 class QConfig(namedtuple("QConfig", ["activation", "weight"])):
