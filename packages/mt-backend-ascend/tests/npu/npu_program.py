@@ -181,6 +181,27 @@ def traps() -> None:
 
 
 @program
+def errors_are_raised_where_they_happen() -> None:
+    """Operators are waited for from the first one on: MindSpore raises errors of others from whatever waits next."""
+    import mindspore
+
+    order = []
+    blocking, cell = mindspore.runtime.launch_blocking, mindspore.set_device
+    mindspore.runtime.launch_blocking = lambda: (order.append("blocking"), blocking())[1]
+    mindspore.set_device = lambda *args: (order.append("device"), cell(*args))[1]
+    tensor = torch.ones(1, 2).to("npu")
+    assert order == ["device", "blocking"], order
+    places = torch.tensor([[5]]).to("npu")
+    try:
+        tensor.gather(1, places)
+    except RuntimeError as error:
+        assert "out of bounds" in str(error)
+    else:
+        raise AssertionError("an index out of bounds is not refused by the call")
+    assert (tensor + 1).cpu().tolist() == [[2, 2]]  # nothing of it is left for the next one
+
+
+@program
 def results_are_fresh() -> None:
     """No kernel gives back memory of its arguments."""
     from mt_core.dispatch.registry import find_overload
