@@ -150,7 +150,7 @@ class ProcessGroup:
             seconds=seconds,
             lifeline=self._lifeline,
             ranks=self._others if ranks is None else ranks,
-            failed=lambda: self._break(what, number),
+            failed=lambda error: self._break(what, number, error),
         )
         if broke is not None:
             operation.broke(broke)
@@ -158,9 +158,9 @@ class ProcessGroup:
             mover.take(operation)
         return operation
 
-    def _break(self, what: str, number: int) -> None:
-        if self._failure is None:
-            self._failure = f"{what}, its operation number {number}, failed"
+    def _break(self, what: str, number: int, error: BaseException) -> None:
+        if self._failure is None:  # what comes after it says the cause: nobody may be waiting for this one
+            self._failure = f"{what}, its operation number {number}, failed: {error}"
         self._communicator.abort()
 
     def _taken(self, tensors: Sequence[Any]) -> None:
@@ -487,7 +487,7 @@ class ProcessGroup:
             seconds=seconds,
             lifeline=self._lifeline,
             ranks=others,
-            failed=lambda: self._break("new_group", self._sequence),
+            failed=lambda error: self._break("new_group", self._sequence, error),
         )
         try:
             return self._communicator.split(ranks, name, watched.check)
@@ -500,7 +500,9 @@ class ProcessGroup:
 
     def abort(self) -> None:
         """Give up what was begun, and use the group no more."""
-        self._break("abort", self._sequence)
+        if self._failure is None:
+            self._failure = "it was aborted"
+        self._communicator.abort()
 
     def shutdown(self) -> None:
         """Use the group no more."""

@@ -116,7 +116,7 @@ class Operation(Work):
     lifeline, ranks
         Who is watched: the ranks (of the world) without which it cannot end.
     failed
-        Called once when it fails.
+        Called once, with the error, when it fails.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Operation(Work):
         seconds: float,
         lifeline: Lifeline | None,
         ranks: tuple[int, ...],
-        failed: Callable[[], None],
+        failed: Callable[[BaseException], None],
     ) -> None:
         self._requests, self._finish, self._tensors = list(requests), finish, list(tensors)
         self._name, self._seconds, self._lifeline, self._ranks = name, seconds, lifeline, ranks
@@ -161,7 +161,7 @@ class Operation(Work):
                     self._finish()
             except Exception as error:  # noqa: BLE001 - the finishing code's: waiters get it
                 self._error = _said(error, self._name)
-                self._failed()
+                self._failed(self._error)
             self._is_done = True
         finally:
             self._turn.release()
@@ -197,7 +197,7 @@ class Operation(Work):
                 return
             self._error, self._is_done = error, True
             _ABANDONED.append((self._requests, self._tensors, self._finish))
-        self._failed()
+        self._failed(error)
         self._tell()
 
     def check(self, seconds: float | None = None) -> None:
