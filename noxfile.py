@@ -45,7 +45,7 @@ SITE_TOOLS = (
     "tomli; python_version < '3.11'",
 )
 # Drawings are compared with those that are kept, which these drew.
-TUTORIAL_TOOLS = ("matplotlib==3.11.*; python_version >= '3.11'", "scikit-learn==1.*")
+TUTORIAL_TOOLS = ("matplotlib==3.11.*; python_version >= '3.11'", "scikit-learn==1.*", "sympy")
 
 #: What takes too long for every change, in the order in which it runs.
 NIGHTLY = (
@@ -292,7 +292,7 @@ def clients_quick(session: nox.Session) -> None:
 @nox.session
 def surface(session: nox.Session) -> None:
     """Look for every public name of PyTorch, call each once, write docs/names.md: ./dev surface [REGEX] [--show]."""
-    prepare(session, [*workspace((*BASE, "mt-distributed"))])
+    prepare(session, [*workspace((*BASE, "mt-distributed")), "sympy"])
     refuse_pytorch(session)
     session.run("python", "-m", "tools.surface", *session.posargs, env={"OMP_NUM_THREADS": "1"})
 
