@@ -86,16 +86,15 @@ class Graphs:
         self.driver.bind(recording.stream.device_index)
         native = recording.stream.native
         ended = acl.raw("aclmdlRICaptureEnd")
+        model: int | None = None
         try:
             model = acl.handle(lambda place: ended(native, place), "aclmdlRICaptureEnd")
-        except Exception:
-            with self._lock:
-                recording.pool.graphs -= 1
-            raise
         finally:
             with self._lock:
                 del self._under_way[recording.model]
                 self.driver.recordings -= 1
+                if model is None:
+                    recording.pool.graphs -= 1
         self._models[model] = recording.stream.device_index
         return model
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from mt_core.dispatch.composed import widened
 from mt_core.dispatch.executors import rule_of
 from mt_core.dispatch.lookup import composite_of
 from mt_core.dispatch.registry import DECLARATIONS, Overload, find_overload
@@ -71,7 +72,7 @@ def _own(op: Any) -> Decomposition | None:
         if not stands_in:
             return composite.function(*given)
         spec = rule(*given) if rule is not None else None
-        given = [_widened(value) for value in given]
+        given = widened(overload, tuple(given))
         for name, value in _normalized(spec).items():
             given[names.index(name)] = value
         result = composite.function(*given)
@@ -86,13 +87,6 @@ def _own(op: Any) -> Decomposition | None:
 def _normalized(spec: Any) -> dict[str, Any]:
     first = spec[0] if isinstance(spec, (list, tuple)) and spec else spec
     return getattr(first, "arguments", None) or {}
-
-
-def _widened(value: Any) -> Any:
-    """Half types in the dtype that they are computed in."""
-    if isinstance(value, Tensor):
-        return value if value._dtype.compute is value._dtype else value.to(value._dtype.compute)
-    return [_widened(item) for item in value] if isinstance(value, list) else value
 
 
 def _as_ruled(result: Any, spec: Any) -> Any:
