@@ -57,28 +57,37 @@ def _own(op: Any) -> Decomposition | None:
     """What the core writes an operator in."""
     if not isinstance(op, OpOverload) or "::" in op._overload.name:
         return None
-    overload: Overload = op._overload
+    function = written_in_others(op._overload)
+    if function is None:
+        return None
+
+    def decomposition(*args: Any, **kwargs: Any) -> Any:
+        return function(*bind(op._schema, args, kwargs, op._numbers))
+
+    return functools.update_wrapper(decomposition, function)
+
+
+def written_in_others(overload: Overload) -> Decomposition | None:
+    """What carries a functional operator out by others, given all arguments of the schema in order; None without."""
     composite = composite_of(overload)
     if composite is None or overload.declaration.form != "functional":
         return None
 
     kind = overload.declaration.kind
     rule = rule_of(overload) if composite.explicit and kind in ("plain", "factory") else None
-    stands_in = composite.explicit and (rule is not None or kind == "elementwise")
+    if rule is None and not (composite.explicit and kind == "elementwise"):
+        return composite.function
     names = [argument.name for argument in overload.schema.arguments]
 
-    def decomposition(*args: Any, **kwargs: Any) -> Any:
-        given = list(bind(op._schema, args, kwargs, op._numbers))
-        if not stands_in:
-            return composite.function(*given)
-        spec = rule(*given) if rule is not None else None
-        given = widened(overload, tuple(given))
+    def function(*args: Any) -> Any:
+        spec = rule(*args) if rule is not None else None
+        given = widened(overload, args)
         for name, value in _normalized(spec).items():
             given[names.index(name)] = value
         result = composite.function(*given)
         return _as_ruled(result, spec) if rule is not None else _narrowed(result, args)
 
-    return functools.update_wrapper(decomposition, composite.function)
+    return functools.update_wrapper(function, composite.function)
 
 
 # What a composite is handed that stands for a kernel, and what it gives, as operators that can be followed

@@ -14,9 +14,8 @@ from mindtorch.fx.experimental.proxy_tensor import make_fx
 from mindtorch.fx.graph_module import GraphModule
 from mindtorch.fx.node import Node, map_arg
 from mt_core import Tensor
-from mt_core.dispatch.composed import widened
-from mt_core.dispatch.lookup import composite_of
 from mt_core.dispatch.registry import Overload
+from mt_library.decompositions import written_in_others
 from mt_library.ops import OpOverload
 
 from .calls import Call, NotLowered, Value, bound
@@ -94,7 +93,7 @@ class _Step:
         lowered = LOWERINGS.get(overload.name)
         if lowered is not None:
             return lambda values: _carried_out(lowered, call, args, values)
-        inner = _written_in_others(overload, fakes, self.node.meta.get("val"))
+        inner = _written_in_others(overload, fakes)
         places = [place for place, fake in enumerate(_leaves(fakes)) if isinstance(fake, Tensor)]
 
         def run(values: dict[Node, Value]) -> Value:
@@ -116,13 +115,10 @@ def _leaves(args: Any) -> list[Any]:
     return [leaf for arg in args for leaf in (arg if isinstance(arg, (list, tuple)) else (arg,))]
 
 
-def _written_in_others(overload: Overload, fakes: tuple[Any, ...], like: Any) -> Callable[[list[Value]], Value]:
-    """An operator by the graph of the operators that it is written in; its results are of the dtypes of `like`.
-
-    What stands for a kernel is written as kernels are: it takes wider numbers than half types, and is rounded once.
-    """
-    composite = composite_of(overload)
-    if composite is None or overload.schema.is_mutable:
+def _written_in_others(overload: Overload, fakes: tuple[Any, ...]) -> Callable[[list[Value]], Value]:
+    """An operator by the graph of the operators that it is written in."""
+    written = written_in_others(overload)
+    if written is None:
         raise NotLowered(f"aten::{overload.name} is not lowered to XLA")
 
     def function(*tensors: Any) -> Any:
@@ -133,10 +129,7 @@ def _written_in_others(overload: Overload, fakes: tuple[Any, ...], like: Any) ->
                 return type(value)([put(item) for item in value])
             return next(given) if isinstance(value, Tensor) else value
 
-        args = tuple(put(fake) for fake in fakes)
-        if not composite.explicit:
-            return composite.function(*args)
-        return _rounded(composite.function(*widened(overload, args)), like)
+        return written(*[put(fake) for fake in fakes])
 
     tensors = [fake for fake in _leaves(fakes) if isinstance(fake, Tensor)]
     if overload.name in _entered.names or _READS_ELEMENTS.fullmatch(overload.name):
@@ -148,15 +141,6 @@ def _written_in_others(overload: Overload, fakes: tuple[Any, ...], like: Any) ->
         raise NotLowered(f"aten::{overload.name} is not lowered to XLA: it reads elements") from error
     finally:
         _entered.names.pop()
-
-
-def _rounded(made: Any, like: Any) -> Any:
-    """Tensors in the dtypes of those that stand at their places in `like`."""
-    if isinstance(made, Tensor):
-        return made.to(like.dtype) if isinstance(like, Tensor) and made.dtype is not like.dtype else made
-    if isinstance(made, (list, tuple)):
-        return [_rounded(one, other) for one, other in zip(made, like, strict=True)]
-    return made
 
 
 class _Entered(threading.local):
