@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mt_core.testing import declared_operators
 from mt_core.testing.namespace import namespace
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -224,3 +225,48 @@ def test_complex_halves_take_numbers_as_complex_floats_do(name: str) -> None:
         wanted = getattr(half.to(torch.complex64), name)(number).tolist()
         assert getattr(half, name)(number).to(torch.complex64).tolist() == wanted
         assert getattr(half.clone(), name + "_")(number).to(torch.complex64).tolist() == wanted
+
+
+#: Views with gaps; the elements of some lie 16 or 64 bytes apart, where NumPy's `negative` is wrong in place.
+WITH_GAPS = {
+    "column": lambda x: x[:24].view(6, 4)[:, 1:2],
+    "eighth": lambda x: x.view(12, 8)[:, 3],
+    "every other": lambda x: x[::2],
+}
+
+
+WITHOUT_OUT = {"relu", "selu", "celu"}
+IN_PLACE = {
+    overload.name.partition(".")[0]
+    for overload in declared_operators()
+    if overload.declaration.kind == "elementwise" and overload.declaration.form == "inplace"
+}
+ELEMENTWISE_INTO = sorted(
+    name.removesuffix("_")
+    for name in IN_PLACE
+    if hasattr(torch.Tensor, name) and hasattr(torch, name.removesuffix("_"))
+)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("layout", WITH_GAPS)
+def test_what_is_written_to_a_view_with_gaps_is_what_a_new_tensor_gets(layout: str, dtype: str) -> None:
+    start, view = (torch.arange(96) % 7 + 1).to(getattr(torch, dtype)), WITH_GAPS[layout]
+    tried = set()
+    for name in ELEMENTWISE_INTO:
+        for operands in ((), (torch.tensor(2).to(start.dtype),), (view(start).clone(),)):
+            fresh, whole, out = view(start).clone(), start.clone(), view(torch.zeros_like(start))
+            try:
+                getattr(fresh, name + "_")(*operands)
+            except (TypeError, RuntimeError, NotImplementedError):
+                continue
+            getattr(view(whole), name + "_")(*operands)
+            assert view(whole).allclose(fresh, rtol=0, atol=0, equal_nan=True), name
+            view(whole).copy_(view(start))
+            assert torch.equal(whole, start), (name, "what lies between was written to")
+            if name in WITHOUT_OUT:
+                continue
+            getattr(torch, name)(view(start), *operands, out=out)
+            assert out.allclose(fresh, rtol=0, atol=0, equal_nan=True), (name, "out")
+            tried.add(name)
+    assert {"neg", "mul", "bitwise_and" if "int" in dtype else "exp"} < tried

@@ -124,3 +124,20 @@ def test_rows_of_half_types_are_added_one_after_another_and_rounded_after_each(d
     for place, row in zip(index.tolist(), rows.unbind(), strict=True):
         expected[place] = (expected[place].float() + 3 * row.float()).to(d)
     assert made.equal(expected)
+
+
+@pytest.mark.parametrize("name", ["index_add_", "index_copy_"])
+def test_a_number_is_no_row_of_a_matrix(name: str) -> None:
+    index, number = mt_core.tensor([1]), mt_core.tensor(1.0)
+    with pytest.raises(RuntimeError, match="source tensor shape must match|must have same slice shapes"):
+        getattr(mt_core.zeros(3, 2), name)(0, index, number)
+    assert mt_core.zeros(3).index_copy_(0, index, number).tolist() == [0, 1, 0]
+    with pytest.raises(RuntimeError, match=r"Got self.shape = \[3\] source.shape = \[\]"):
+        mt_core.zeros(3).index_add_(0, index, number)
+
+
+def test_a_tensor_is_scattered_over_itself_element_by_element() -> None:
+    x, mask = mt_core.tensor([1.0, 2.0, 3.0]), mt_core.tensor([False, True, True])
+    assert x.masked_scatter_(mask, x).tolist() == [1, 1, 1]
+    number = mt_core.tensor(2.0)
+    assert number.masked_scatter_(number > 0, number).item() == 2

@@ -62,7 +62,24 @@ def scaled(array: Any, factor: Any) -> Any:
     return array * np.asarray(factor).astype(array.dtype)
 
 
-kernels({"mul.Tensor": np.multiply, "div.Tensor": np.true_divide, "neg": np.negative, "abs": np.absolute})
+kernels({"mul.Tensor": np.multiply, "div.Tensor": np.true_divide, "abs": np.absolute})
+
+
+@kernel("neg", fills=True)
+def neg(self: Any, out: Any = None) -> Any:
+    """self (*) -> (*).
+
+    NumPy 2's ``negative`` takes the elements that follow one another in memory where those of `self` lie 16 or 64 bytes
+    apart and `out` has gaps as well; of what it allocates itself it is right.
+    """
+    result = np.negative(self)
+    if out is None:
+        return result
+    np.copyto(out, result)
+    return out
+
+
+kernels({"neg": np.negative}, accepts=Accepts(layout="row_major"))
 
 
 # Division with a remainder

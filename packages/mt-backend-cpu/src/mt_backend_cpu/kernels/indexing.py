@@ -575,8 +575,8 @@ def masked_scatter_(self: np.ndarray, mask: np.ndarray, source: np.ndarray) -> n
         refuse_short_source()
     given = np.ascontiguousarray(source).reshape(-1)[:count]
     if source.flags.c_contiguous and np.may_share_memory(self, source):
-        for place, number in zip(zip(*np.nonzero(mask), strict=True), range(count), strict=True):
-            self[place] = given[number]
+        for place, number in zip(np.argwhere(mask), range(count), strict=True):
+            self[tuple(place)] = given[number]
     else:
         self[mask] = given
     return self

@@ -415,7 +415,7 @@ def _index_source(name: str, self: Any, dim: int, index: Any, source: Any) -> No
             f"for dim: {at}"
         )
     rest = [tuple(n for i, n in enumerate(t._array.shape) if i != at) for t in (self, source)]
-    if rest[0] != rest[1] or rank and not self._array.ndim and have != 1:
+    if rest[0] != rest[1] or rank != self._array.ndim:
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
             f"self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
@@ -428,6 +428,10 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
     at = wrap_dim(dim, self._array.ndim)
     if index._array.ndim >= 2:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index._array.ndim})")
+    if source._array.ndim == 0 and index._array.size != 1:
+        raise IndexError(
+            f"index_copy_(): When source is scalar, index should have one element (got {index._array.size})"
+        )
     if source._array.ndim and self._array.ndim and source._array.ndim != self._array.ndim:
         raise IndexError(
             "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
@@ -443,17 +447,13 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
             f"{dtypes.scalar_type_name(self._dtype)} and (source) {dtypes.scalar_type_name(source._dtype)}"
         )
     rest = [tuple(n for i, n in enumerate(t._array.shape) if i != at) for t in (self, source)]
-    if source._array.ndim and rest[0] != rest[1]:
+    if rest[0] != rest[1]:
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
             f"{' '.join(map(str, rest[0]))} at dimension {at} and source slice shape: "
             f"{' '.join(map(str, rest[1]))} at dimension 0."
         )
     have = source._array.shape[at] if source._array.ndim else 1
-    if source._array.ndim == 0 and index._array.size != 1:
-        raise IndexError(
-            f"index_copy_(): When source is scalar, index should have one element (got {index._array.size})"
-        )
     if index._array.size != have:
         raise IndexError(
             f"index_copy_(): Number of indices ({index._array.size}) should be equal to source.size(dim) ({have})"
