@@ -87,6 +87,7 @@ def faults() -> None:
     table, x = torch.ones(4, 3, device="cuda"), torch.randn(3, 5, device="cuda")
     far = torch.tensor([1, 7], device="cuda")
     for run, words in (
+        (lambda: table.index_add(0, far, table[:2]), "an index of rows (embedding, index_select or index_add) is 7"),
         (lambda: F.embedding(far, table), "an index of rows (embedding, index_select or index_add) is 7"),
         (lambda: table[torch.tensor([0, -5], device="cuda")], "an index tensor is -5"),
         (lambda: table.gather(0, far.reshape(2, 1)), "an index of gather is 7"),
@@ -138,6 +139,12 @@ def norms_and_losses() -> None:
             results.append([x.grad, *(p.grad for p in net.parameters()), *net.buffers(), net.eval()(x)])
         for ours, theirs in zip(*results, strict=True):
             assert torch.allclose(ours, theirs.cpu(), rtol=2e-4, atol=2e-5), (ours, theirs)
+    rows, weight = torch.arange(12.0, device="cuda").reshape(3, 4).t(), torch.ones(3, device="cuda") / 2
+    for given in ((rows, (3,), weight), (rows, (3,)), (rows.double(), (4, 3), None, 0.5)):
+        found = launches.of_step(lambda given=given: F.rms_norm(*given), MACHINES, warm=0)
+        assert found.launches == 2 and found.own == 1, found  # the copy that lies row by row is CuPy's
+        wanted = F.rms_norm(*(part.cpu() if isinstance(part, torch.Tensor) else part for part in given))
+        assert torch.allclose(F.rms_norm(*given).cpu(), wanted)
 
 
 def optimizers() -> None:

@@ -122,8 +122,13 @@ def gather(machine: Machine, array: Any, dim: int, index: Any) -> Any:
     return out
 
 
-def scatter(machine: Machine, out: Any, dim: int, index: Any, source: Any, *, add: bool = False) -> Any:
-    """out[index[i][j]][j] = source[i][j] for dim 0, and so on, in place; with `add`, +=."""
+def scatter(
+    machine: Machine, out: Any, dim: int, index: Any, source: Any, *, add: bool = False, site: int = SCATTER_SITE
+) -> Any:
+    """out[index[i][j]][j] = source[i][j] for dim 0, and so on, in place; with `add`, +=.
+
+    `site` names in errors what the index is one of.
+    """
     if not index.size:
         return out
     size, stride, others = along(out, dim)
@@ -142,7 +147,7 @@ def scatter(machine: Machine, out: Any, dim: int, index: Any, source: Any, *, ad
         size,
         stride,
         machine.faults(),
-        SCATTER_SITE,
+        site,
         machine.address(out),
         machine.address(index),
         machine.address(source),

@@ -12,6 +12,7 @@ from mt_core.dispatch.kernel import Accepts
 
 from ..compiled import indexing
 from ..compiled.elementwise import pointwise
+from ..compiled.faults import ROWS_SITE
 from ..compiled.on_cupy import FLOATING, compiled, fits, machine, row_major
 
 _INTEGERS = frozenset((dtypes.int64, dtypes.int32, dtypes.int16, dtypes.int8, dtypes.uint8, dtypes.bool))
@@ -106,6 +107,37 @@ def scattering(name: str, summed: bool) -> None:
 
 scattering("scatter", False)
 scattering("scatter_add", True)
+
+
+def _addable(self: Any, dim: int, index: Any, source: Any, alpha: Any) -> bool:
+    return source._dtype is self._dtype and self._array.ndim == source._array.ndim > 0 and fits(self, index, source)
+
+
+_OF_ROWS = Accepts(dtypes={"self": _SUMMED, "index": _INDEX}, defaults=("alpha",), also=_addable)
+
+
+def expanded(index: Any, dim: int, source: Any) -> Any:
+    """index (K,) or () as an array like source (*L, K, *R), which it numbers along `dim`."""
+    along = [0] * source.ndim
+    along[dim] = index.strides[0] if index.ndim else 0
+    return cupy.ndarray(source.shape, index.dtype, index.data, tuple(along))
+
+
+@compiled("index_add_", accepts=_OF_ROWS)
+def index_add_(self: Any, dim: int, index: Any, source: Any) -> Any:
+    """self (*L, N, *R), index (K,), source (*L, K, *R) -> self, written into, at `dim`."""
+    dim %= self.ndim
+    index = expanded(apart(index, self), dim, source)
+    return indexing.scatter(machine(), self, dim, index, apart(source, self), add=True, site=ROWS_SITE)
+
+
+@compiled("index_add", accepts=_OF_ROWS)
+def index_add(self: Any, dim: int, index: Any, source: Any) -> Any:
+    """self (*L, N, *R), index (K,), source (*L, K, *R) -> like self, at `dim`."""
+    dim %= self.ndim
+    into = self.copy()
+    return indexing.scatter(machine(), into, dim, expanded(index, dim, source), source, add=True, site=ROWS_SITE)
+
 
 _OF_NUMBER = Accepts(dtypes={"self": FLOATING, "index": _INDEX}, also=_gatherable)
 

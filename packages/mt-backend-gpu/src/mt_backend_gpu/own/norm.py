@@ -1,9 +1,11 @@
-"""layer_norm and group_norm, forward and backward: one launch, and two or three for their gradients."""
+"""layer_norm and group_norm, forward and backward: one launch, and two or three for their gradients; rms_norm."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
+
+import numpy
 
 from mt_core.dispatch.kernel import Accepts
 from mt_core.dtypes import float32, float64
@@ -46,6 +48,34 @@ def native_layer_norm_backward(
         machine(), row_major(grad_out), row_major(input), columns, row_major(mean), row_major(rstd), row_major(weight),
         bias, wanted, shape=tuple(normalized_shape),
     )  # fmt: skip
+
+
+def _last(input: Any, normalized_shape: tuple[int, ...], weight: Any, eps: Any) -> bool:
+    """Whether the rows are what the shape says, with elements, and the weight has the input's dtype."""
+    return (
+        input._array.size > 0
+        and input._array.shape[-len(normalized_shape) :] == tuple(normalized_shape)
+        and (weight is None or weight._dtype is input._dtype)
+    )
+
+
+_ROOTS = Accepts(dtypes=_SINGLE, also=_last)
+
+
+@compiled("_fused_rms_norm", accepts=_ROOTS, recorded=False)
+def fused_rms_norm(input: Any, normalized_shape: tuple[int, ...], weight: Any, eps: float | None) -> tuple[Any, Any]:
+    """input (*L, *S), weight (*S) -> result (*L, *S), 1 / root mean square (*L, 1, ..., 1)."""
+    columns, lead = math.prod(normalized_shape), input.ndim - len(normalized_shape)
+    least = float(numpy.finfo(input.dtype).eps) if eps is None else eps
+    array, own = row_major(input), row_major(weight)
+    out, _, scale = norm.layer_norm(machine(), array, columns, own, None, least, rms=True)
+    return out, scale.reshape(input.shape[:lead] + (1,) * len(normalized_shape))
+
+
+@compiled("rms_norm", accepts=_ROOTS, recorded=False)
+def rms_norm(input: Any, normalized_shape: tuple[int, ...], weight: Any, eps: float | None) -> Any:
+    """input (*L, *S), weight (*S) -> (*L, *S)."""
+    return fused_rms_norm(input, normalized_shape, weight, eps)[0]
 
 
 @compiled("native_group_norm", accepts=Accepts(dtypes=_SINGLE, also=_some))
