@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from mt_backend_gpu.compiled import attention, elementwise, indexing, join, loss, norm, optimizers, reduction, softmax
-from mt_backend_gpu.compiled.layout import collapse, divisor, packed, row_major
+from mt_backend_gpu.compiled.layout import collapse, divided, divisor, packed, row_major
 
 _spec = importlib.util.spec_from_file_location("cpu_machine", Path(__file__).with_name("cpu_machine.py"))
 assert _spec is not None and _spec.loader is not None
@@ -74,6 +74,28 @@ def test_layouts_refuse_what_they_cannot_hold() -> None:
         packed(((1 << 16, 1 << 15), ((1, 1 << 20),)))
     with pytest.raises(ValueError, match="13 dimensions"):
         packed(((2,) * 13, (tuple(3**k for k in range(13)),)))
+
+
+@pytest.mark.parametrize("sizes", [(5, 7, 3), (2,) * 15, (1000, 3), (3, 1000)])
+def test_what_a_layout_does_not_hold_is_divided_and_nothing_is_left_out(sizes: tuple[int, ...]) -> None:
+    strides = (
+        tuple(np.cumprod((3, *sizes[:-1])).tolist()),
+        tuple(np.cumprod((1, *(n + 1 for n in sizes[:-1]))).tolist()),
+    )
+    wanted = np.array([np.indices(sizes).reshape(len(sizes), -1).T @ np.array(own) for own in strides])
+    found = []
+    for (inner, steps), count, begins in divided((sizes, strides), most=64):
+        assert count == math.prod(inner) <= 64 and len(inner) <= 12 and packed((inner, steps))
+        at = np.indices(inner).reshape(len(inner), -1).T
+        found.append([begin + at @ np.array(own, int) for begin, own in zip(begins, steps, strict=True)])
+    pairs = np.concatenate([np.stack(part) for part in found], axis=1)
+    assert sorted(pairs.T.tolist()) == sorted(wanted.T.tolist())
+
+
+def test_arrays_that_are_divided_are_computed_whole(machine: CpuMachine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elementwise, "divided", lambda dims: divided(dims, most=50))
+    x, y = np.arange(600.0, dtype=np.float32).reshape(20, 30)[::2, ::3], np.arange(10.0, dtype=np.float32)
+    assert (elementwise.pointwise(machine, "add", x, y) == x + y).all()
 
 
 # ---- values ----

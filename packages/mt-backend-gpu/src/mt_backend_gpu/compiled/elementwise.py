@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .element_types import STRUCT_CODES, c_name, compute_name
-from .layout import broadcast_shape, broadcast_strides, collapse, packed, row_major
+from .layout import broadcast_shape, broadcast_strides, collapse, divided, packed, row_major
 from .machine import Launcher, Machine, pieces
 
 __all__ = ["copy_into", "fill", "pointwise", "row_major_copy", "strides_of"]
@@ -51,7 +52,6 @@ class Plan:
         self.whole: Launcher | None = None
         self.aligned = ACCESS - 1
         if dims[0] == () or (len(dims[0]) == 1 and all(step == (1,) for step in dims[1])):
-            self.layout: tuple[bytes, ...] = ()
             length = pack_length(*(dtype for dtype, _ in operands), common)
             form = f"pointwise<{name}, {kind}, %d, {', '.join(types)}>"
             signature = f"q4{codes}{pointers}"
@@ -59,8 +59,11 @@ class Plan:
             self.per_block = THREADS * 2 * length
             self.single = functools.partial(machine.launcher, "elementwise", form % 1, signature)
         else:
-            self.layout = (packed(dims),)
-            signature = f"{len(self.layout[0])}sq4{codes}{pointers}"
+            sizes = [dtype.itemsize for dtype, _ in operands]
+            self.parts = [
+                (packed(part), count, tuple(map(operator.mul, begins, sizes))) for part, count, begins in divided(dims)
+            ]
+            signature = f"{len(self.parts[0][0])}sq4{codes}{pointers}"
             self.strided = machine.launcher(
                 "elementwise", f"pointwise_strided<{name}, {kind}, {', '.join(types)}>", signature
             )
@@ -71,7 +74,9 @@ class Plan:
         if not count:
             return
         if self.whole is None:
-            self.strided(-(-count // (4 * THREADS)), 1, 1, THREADS, 1, 0, *self.layout, count, *numbers, *addresses)
+            for layout, count, begins in self.parts:
+                blocks, at = -(-count // (4 * THREADS)), map(operator.add, addresses, begins)
+                self.strided(blocks, 1, 1, THREADS, 1, 0, layout, count, *numbers, *at)
             return
         together = 0
         for address in addresses:
@@ -150,10 +155,9 @@ def fill(machine: Machine, out: Any, value: float, common: Any = None) -> Any:
     """A number in every element of an array of any strides."""
     kind = c_name(np.dtype(out.dtype if common is None else common))
     codes = STRUCT_CODES[compute_name(kind)]
-    layout = packed(collapse(out.shape, strides_of(out)))
-    launch = machine.launcher("elementwise", f"fill<{c_name(out.dtype)}, {kind}>", f"{len(layout)}sq4{codes}P")
-    if out.size:
-        launch(
-            pieces(out.size, 4 * THREADS), 1, 1, THREADS, 1, 0, layout, out.size, value, 0, 0, 0, machine.address(out)
-        )
+    for dims, count, (begin,) in divided(collapse(out.shape, strides_of(out))):
+        layout, address = packed(dims), machine.address(out) + begin * out.dtype.itemsize
+        launch = machine.launcher("elementwise", f"fill<{c_name(out.dtype)}, {kind}>", f"{len(layout)}sq4{codes}P")
+        if count:
+            launch(pieces(count, 4 * THREADS), 1, 1, THREADS, 1, 0, layout, count, value, 0, 0, 0, address)
     return out

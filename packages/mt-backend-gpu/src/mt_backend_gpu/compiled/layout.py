@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import functools
+import math
 import struct
 from collections.abc import Sequence
 
-__all__ = ["MAX_DIMS", "Dims", "broadcast_shape", "broadcast_strides", "collapse", "divisor", "packed", "row_major"]
+__all__ = [
+    "MAX_DIMS", "Dims", "broadcast_shape", "broadcast_strides", "collapse", "divided", "divisor", "packed", "row_major",
+]  # fmt: skip
 
 #: As in ``cuda/common.cu``.
 MAX_DIMS = 12
+#: Elements that a layout numbers, at most.
+MOST = (1 << 31) - 1
 #: Sizes and, for each operand, strides in elements; innermost first.
 Dims = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 
@@ -84,7 +89,7 @@ def packed(dims: Dims) -> bytes:
     count = 1
     for size in sizes:
         count *= size
-    if count >= 1 << 31:
+    if count > MOST:
         raise ValueError(f"{count} elements in strided arrays; CUDA kernels take less than 2**31")
     rest = MAX_DIMS - len(sizes)
     parts = [struct.pack("q", len(sizes))]
@@ -92,3 +97,25 @@ def packed(dims: Dims) -> bytes:
     parts += [bytes(16 * rest)]
     parts += [struct.pack(f"{MAX_DIMS}q", *own, *(0,) * rest) for own in strides]
     return b"".join(parts)
+
+
+def divided(dims: Dims, most: int = MOST) -> list[tuple[Dims, int, tuple[int, ...]]]:
+    """The parts of an array that `packed` takes each: dimensions, number of elements, where each operand's begin.
+
+    An array of more dimensions or elements than a layout holds is cut along its outermost dimension.
+    """
+    sizes, strides = dims
+    count = math.prod(sizes)
+    if len(sizes) <= MAX_DIMS and count <= most:
+        return [(dims, count, (0,) * len(strides))]
+    last = sizes[-1]
+    rows = 1 if len(sizes) > MAX_DIMS else max(1, min(last, most // (count // last)))
+    parts = []
+    for start in range(0, last, rows):
+        together = min(rows, last - start)
+        kept = slice(None) if together > 1 else slice(-1)
+        part = (*sizes[:-1], together)[kept], tuple(own[kept] for own in strides)
+        for inner, number, begins in divided(part, most):
+            at = tuple(begin + start * own[-1] for begin, own in zip(begins, strides, strict=True))
+            parts.append((inner, number, at))
+    return parts
