@@ -331,8 +331,8 @@ def test_three_levels() -> None:
 #: Operators of numbers that have neither a rule nor parts, and refuse dual tensors: none of them has a derivative.
 REFUSED = {
     "_batch_norm_backward", "_embedding_bag_forward_only", "_functional_assert_async.msg", "_lstm_gates_backward",
-    "bernoulli.p", "binomial", "native_channel_shuffle", "native_group_norm_backward", "native_layer_norm_backward",
-    "detach_copy", "resize",
+    "_recurrent_steps_backward", "bernoulli.p", "binomial", "native_channel_shuffle", "native_group_norm_backward",
+    "native_layer_norm_backward", "detach_copy", "resize",
 }  # fmt: skip
 #: Operators without a result, or with one that is no number.
 NUMBERLESS = {

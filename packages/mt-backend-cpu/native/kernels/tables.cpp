@@ -14,6 +14,7 @@ extern const UpsampleTable pool_upsample;
 extern const LossTable loss;
 extern const ConvTable conv;
 extern const AttentionTable attention;
+extern const RecurrentTable recurrent;
 extern const FftTable fft;
 extern const HalfTable half;
 extern const ElementwiseTable elementwise;
@@ -40,6 +41,7 @@ const Tables tables = {
     &loss,
     &conv,
     &attention,
+    &recurrent,
     &fft,
     &half,
     &elementwise,

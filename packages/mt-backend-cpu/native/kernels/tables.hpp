@@ -213,6 +213,42 @@ struct AttentionTable {
                    int64_t begin, int64_t end, float* space);
 };
 
+// One direction of one layer over sequences: at step t the first sizes[t] > 0 of `batch` go on, and the rows of the step
+// begin at starts[t]; sizes fall from the first, which is `batch`. Steps are taken from the last where it is backwards.
+// Gates are those of `kind`, of `hidden` units each: 4 of an LSTM (input, forget, new, output), 3 of a GRU (reset, update,
+// new), 1 of plain networks.
+struct Recurrence {
+    enum Kind { Lstm, Gru, Tanh, Relu } kind;
+    int64_t hidden, batch, steps;
+    const int64_t *sizes, *starts;
+    bool backwards;
+};
+
+// Arrays are row-major. Of all rows: inputs (gates * hidden), the inputs' part of the gates before activation; outputs
+// and cells (hidden); activated (4 * hidden), of a GRU reset, update, new, and the state's part of new. What is kept for
+// the gradient alone, `activated` and `cells`, may be null. Of the batch: states (hidden).
+struct RecurrentForward {
+    const float *inputs, *bias, *initial;
+    float *outputs, *activated, *cells, *final_hidden, *cell;
+};
+
+// Gradients of the outputs and of the last states may be null. `hidden` and `cell` (batch, hidden) become the gradients of
+// the first states; `previous` (rows, hidden) is filled with the state before each step, `of_states` (rows, gates * hidden)
+// with the gradient of the state's part of the gates, which is that of the inputs' but in a GRU.
+struct RecurrentBackward {
+    const float *grad_outputs, *outputs, *initial, *initial_cell, *activated, *cells;
+    float *of_inputs, *of_states, *previous, *hidden, *cell;
+};
+
+struct RecurrentTable {
+    // How many numbers the packed weights (gates * hidden, hidden) take, for steps and for their gradients.
+    int64_t (*room)(Recurrence::Kind kind, int64_t hidden, bool backward);
+    void (*pack)(Recurrence::Kind kind, const float* weight, int64_t hidden, bool backward, float* packed);
+    // Samples [begin, end) of the batch through all steps.
+    void (*forward)(const Recurrence& r, const RecurrentForward& a, const float* packed, int64_t begin, int64_t end);
+    void (*backward)(const Recurrence& r, const RecurrentBackward& a, const float* packed, int64_t begin, int64_t end);
+};
+
 // Sequences of n, the product of `factors`, each of 2 to 5. Twiddles are those of each stage, pairs of real and
 // imaginary part; `halves` are the n + 1 first roots of unity of order 2 n, for transforms of real numbers, or null.
 struct FftPlan {
@@ -352,6 +388,7 @@ struct Tables {
     const LossTable* loss;
     const ConvTable* conv;
     const AttentionTable* attention;
+    const RecurrentTable* recurrent;
     const FftTable* fft;
     const HalfTable* half;
     const ElementwiseTable* elementwise;

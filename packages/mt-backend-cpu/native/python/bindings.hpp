@@ -31,6 +31,7 @@ extern PyMethodDef loss_methods[];
 extern PyMethodDef conv_methods[];
 extern PyMethodDef executor_methods[];
 extern PyMethodDef attention_methods[];
+extern PyMethodDef recurrent_methods[];
 extern PyMethodDef fft_methods[];
 extern PyMethodDef writing_methods[];
 extern PyMethodDef matrix_methods[];

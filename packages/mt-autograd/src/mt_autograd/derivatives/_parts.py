@@ -61,6 +61,16 @@ def derivative_of_parts(
     writes
         The versions of the gradients, from the arguments of the call; 0 without.
     """
+    formula = parts_formula(name, *arguments, follows=follows, writes=writes)
+    joint_derivative(
+        name, arguments, formula, node=node, differentiable_outputs=differentiable_outputs, forward="parts"
+    )
+
+
+def parts_formula(
+    name: str, *arguments: str, follows: bool = False, writes: Callable[..., Sequence[int]] | None = None
+) -> Callable[..., tuple[Any, ...]]:
+    """The joint formula of `derivative_of_parts`, of the gradients, a mask, and all arguments of the schema."""
     overload = find_overload(name)
     names = [argument.name for argument in overload.schema.arguments]
     positions = [names.index(argument) for argument in arguments]
@@ -82,9 +92,7 @@ def derivative_of_parts(
     # A rule reads off the names of parameters what a formula wants.
     words = ["grads", "mask", *names]
     formula.__signature__ = Signature([Parameter(n, Parameter.POSITIONAL_ONLY) for n in words])  # type: ignore[attr-defined]
-    joint_derivative(
-        name, arguments, formula, node=node, differentiable_outputs=differentiable_outputs, forward="parts"
-    )
+    return formula
 
 
 def following(gradient: Any, source: Any) -> Any:

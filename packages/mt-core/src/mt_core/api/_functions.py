@@ -168,6 +168,7 @@ __all__ = [
     '_log_softmax_backward_data',
     '_lstm_gates',
     '_lstm_gates_backward',
+    '_lstm_steps',
     '_lu_with_info',
     '_make_per_channel_quantized_tensor',
     '_make_per_tensor_quantized_tensor',
@@ -186,6 +187,8 @@ __all__ = [
     '_plain_attention',
     '_prelu_kernel',
     '_prelu_kernel_backward',
+    '_recurrent_steps',
+    '_recurrent_steps_backward',
     '_reshape_alias',
     '_reshape_alias_copy',
     '_rowwise_prune',
@@ -1294,6 +1297,8 @@ _aten_lstm_gates_packet = packet('_lstm_gates', 'recurrent', ('_lstm_gates',))
 _aten_lstm_gates_kernels = overload('_lstm_gates', 'recurrent').cache
 _aten_lstm_gates_backward_packet = packet('_lstm_gates_backward', 'recurrent', ('_lstm_gates_backward',))
 _aten_lstm_gates_backward_kernels = overload('_lstm_gates_backward', 'recurrent').cache
+_aten_lstm_steps_packet = packet('_lstm_steps', 'recurrent', ('_lstm_steps',))
+_aten_lstm_steps_kernels = overload('_lstm_steps', 'recurrent').cache
 _aten_lu_with_info_packet = packet('_lu_with_info', 'linalg', ('_lu_with_info',))
 _aten_lu_with_info_kernels = overload('_lu_with_info', 'linalg').cache
 _aten_make_per_channel_quantized_tensor_packet = packet('_make_per_channel_quantized_tensor', 'quantized', ('_make_per_channel_quantized_tensor',))
@@ -1334,6 +1339,10 @@ _aten_prelu_kernel_packet = packet('_prelu_kernel', 'activation', ('_prelu_kerne
 _aten_prelu_kernel_kernels = overload('_prelu_kernel', 'activation').cache
 _aten_prelu_kernel_backward_packet = packet('_prelu_kernel_backward', 'activation', ('_prelu_kernel_backward',))
 _aten_prelu_kernel_backward_kernels = overload('_prelu_kernel_backward', 'activation').cache
+_aten_recurrent_steps_packet = packet('_recurrent_steps', 'recurrent', ('_recurrent_steps',))
+_aten_recurrent_steps_kernels = overload('_recurrent_steps', 'recurrent').cache
+_aten_recurrent_steps_backward_packet = packet('_recurrent_steps_backward', 'recurrent', ('_recurrent_steps_backward',))
+_aten_recurrent_steps_backward_kernels = overload('_recurrent_steps_backward', 'recurrent').cache
 _aten_reshape_alias_packet = packet('_reshape_alias', 'view', ('_reshape_alias',))
 _aten_reshape_alias_kernels = overload('_reshape_alias', 'view').cache
 _aten_reshape_alias_copy_packet = packet('_reshape_alias_copy', 'view', ('_reshape_alias_copy',))
@@ -7450,6 +7459,69 @@ def _lstm_gates_backward(_grad_hidden=MISSING, _grad_cell=MISSING, _activated=MI
         ('grad_cell', 'activated', 'cell', 'next_cell'), args, kwargs,
     )
 
+def _lstm_steps(_inputs=MISSING, _batch_sizes=MISSING, _hidden=MISSING, _cell=MISSING, _weight=MISSING, _bias=MISSING, _backwards=MISSING, _keeps=MISSING, /, more=MISSING, batch_sizes=MISSING, hidden=MISSING, cell=MISSING, weight=MISSING, bias=MISSING, backwards=MISSING, keeps=MISSING, *args, **kwargs):
+    """_lstm_steps(inputs, batch_sizes, hidden, cell, weight, bias, backwards, keeps) -> (Tensor, Tensor, Tensor, Tensor, Tensor)
+
+    All steps of one direction of an LSTM's layer: the inputs' part of the gates (T, N, 4 H), or of packed sequences (sum of batch_sizes, 4 H), and the first states (N, H) to outputs (T, N, H) or (sum, H) and the last states; then what is kept for the gradient, if it `keeps`: activated gates and cell states of all steps."""
+    if _batch_sizes is not MISSING:
+        if batch_sizes is not MISSING: kwargs['batch_sizes'] = batch_sizes
+        batch_sizes = _batch_sizes
+    if _hidden is not MISSING:
+        if hidden is not MISSING: kwargs['hidden'] = hidden
+        hidden = _hidden
+    if _cell is not MISSING:
+        if cell is not MISSING: kwargs['cell'] = cell
+        cell = _cell
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    if _bias is not MISSING:
+        if bias is not MISSING: kwargs['bias'] = bias
+        bias = _bias
+    if _backwards is not MISSING:
+        if backwards is not MISSING: kwargs['backwards'] = backwards
+        backwards = _backwards
+    if _keeps is not MISSING:
+        if keeps is not MISSING: kwargs['keeps'] = keeps
+        keeps = _keeps
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_batch_sizes = int_tuple(batch_sizes)
+            if (
+                _inputs.__class__ in TENSORS
+                and ints_of_batch_sizes is not None
+                and hidden.__class__ in TENSORS
+                and cell.__class__ in TENSORS
+                and weight.__class__ in TENSORS
+                and (bias is None or bias.__class__ in TENSORS)
+                and backwards.__class__ is bool
+                and keeps.__class__ is bool
+            ):
+                return _aten_lstm_steps_kernels[
+                    _inputs._keys
+                    | hidden._keys
+                    | cell._keys
+                    | weight._keys
+                    | (bias._keys if bias.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _inputs,
+                    ints_of_batch_sizes,
+                    hidden,
+                    cell,
+                    weight,
+                    bias,
+                    backwards,
+                    keeps,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _lstm_steps, _aten_lstm_steps_packet, (_inputs, _batch_sizes, _hidden, _cell, _weight, _bias, _backwards, _keeps),
+        (more, batch_sizes, hidden, cell, weight, bias, backwards, keeps),
+        ('batch_sizes', 'hidden', 'cell', 'weight', 'bias', 'backwards', 'keeps'), args, kwargs,
+    )
+
 def _lu_with_info(_input=MISSING, _pivot=MISSING, _check_errors=MISSING, /, more=MISSING, pivot=MISSING, check_errors=MISSING, *args, **kwargs):
     """_lu_with_info(input, pivot=True, check_errors=True) -> (Tensor, Tensor, Tensor)"""
     if _pivot is not MISSING:
@@ -8136,6 +8208,153 @@ def _prelu_kernel_backward(_grad_output=MISSING, _input=MISSING, _weight=MISSING
         _prelu_kernel_backward, _aten_prelu_kernel_backward_packet, (_grad_output, _input, _weight),
         (more, input, weight),
         ('input', 'weight'), args, kwargs,
+    )
+
+def _recurrent_steps(_kind=MISSING, _inputs=MISSING, _batch_sizes=MISSING, _hidden=MISSING, _weight=MISSING, _bias=MISSING, _backwards=MISSING, _keeps=MISSING, /, more=MISSING, inputs=MISSING, batch_sizes=MISSING, hidden=MISSING, weight=MISSING, bias=MISSING, backwards=MISSING, keeps=MISSING, *args, **kwargs):
+    """_recurrent_steps(kind, inputs, batch_sizes, hidden, weight, bias, backwards, keeps) -> (Tensor, Tensor, Tensor, Tensor)
+
+    The same of "gru", with 3 H for 4 H, and of "rnn_tanh" and "rnn_relu", with H: outputs, last states, and what is kept: activated gates of a GRU, and the states of all steps, for the outputs may be written to."""
+    if _inputs is not MISSING:
+        if inputs is not MISSING: kwargs['inputs'] = inputs
+        inputs = _inputs
+    if _batch_sizes is not MISSING:
+        if batch_sizes is not MISSING: kwargs['batch_sizes'] = batch_sizes
+        batch_sizes = _batch_sizes
+    if _hidden is not MISSING:
+        if hidden is not MISSING: kwargs['hidden'] = hidden
+        hidden = _hidden
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    if _bias is not MISSING:
+        if bias is not MISSING: kwargs['bias'] = bias
+        bias = _bias
+    if _backwards is not MISSING:
+        if backwards is not MISSING: kwargs['backwards'] = backwards
+        backwards = _backwards
+    if _keeps is not MISSING:
+        if keeps is not MISSING: kwargs['keeps'] = keeps
+        keeps = _keeps
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_batch_sizes = int_tuple(batch_sizes)
+            if (
+                _kind.__class__ is str
+                and inputs.__class__ in TENSORS
+                and ints_of_batch_sizes is not None
+                and hidden.__class__ in TENSORS
+                and weight.__class__ in TENSORS
+                and (bias is None or bias.__class__ in TENSORS)
+                and backwards.__class__ is bool
+                and keeps.__class__ is bool
+            ):
+                return _aten_recurrent_steps_kernels[
+                    inputs._keys
+                    | hidden._keys
+                    | weight._keys
+                    | (bias._keys if bias.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _kind,
+                    inputs,
+                    ints_of_batch_sizes,
+                    hidden,
+                    weight,
+                    bias,
+                    backwards,
+                    keeps,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _recurrent_steps, _aten_recurrent_steps_packet, (_kind, _inputs, _batch_sizes, _hidden, _weight, _bias, _backwards, _keeps),
+        (more, inputs, batch_sizes, hidden, weight, bias, backwards, keeps),
+        ('inputs', 'batch_sizes', 'hidden', 'weight', 'bias', 'backwards', 'keeps'), args, kwargs,
+    )
+
+def _recurrent_steps_backward(_kind=MISSING, _grad_outputs=MISSING, _grad_hidden=MISSING, _grad_cell=MISSING, _batch_sizes=MISSING, _hidden=MISSING, _cell=MISSING, _weight=MISSING, _outputs=MISSING, _activated=MISSING, _cells=MISSING, _backwards=MISSING, /, more=MISSING, grad_outputs=MISSING, grad_hidden=MISSING, grad_cell=MISSING, batch_sizes=MISSING, hidden=MISSING, cell=MISSING, weight=MISSING, outputs=MISSING, activated=MISSING, cells=MISSING, backwards=MISSING, *args, **kwargs):
+    """_recurrent_steps_backward(kind, grad_outputs, grad_hidden, grad_cell, batch_sizes, hidden, cell, weight, outputs, activated, cells, backwards) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"""
+    if _grad_outputs is not MISSING:
+        if grad_outputs is not MISSING: kwargs['grad_outputs'] = grad_outputs
+        grad_outputs = _grad_outputs
+    if _grad_hidden is not MISSING:
+        if grad_hidden is not MISSING: kwargs['grad_hidden'] = grad_hidden
+        grad_hidden = _grad_hidden
+    if _grad_cell is not MISSING:
+        if grad_cell is not MISSING: kwargs['grad_cell'] = grad_cell
+        grad_cell = _grad_cell
+    if _batch_sizes is not MISSING:
+        if batch_sizes is not MISSING: kwargs['batch_sizes'] = batch_sizes
+        batch_sizes = _batch_sizes
+    if _hidden is not MISSING:
+        if hidden is not MISSING: kwargs['hidden'] = hidden
+        hidden = _hidden
+    if _cell is not MISSING:
+        if cell is not MISSING: kwargs['cell'] = cell
+        cell = _cell
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    if _outputs is not MISSING:
+        if outputs is not MISSING: kwargs['outputs'] = outputs
+        outputs = _outputs
+    if _activated is not MISSING:
+        if activated is not MISSING: kwargs['activated'] = activated
+        activated = _activated
+    if _cells is not MISSING:
+        if cells is not MISSING: kwargs['cells'] = cells
+        cells = _cells
+    if _backwards is not MISSING:
+        if backwards is not MISSING: kwargs['backwards'] = backwards
+        backwards = _backwards
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_batch_sizes = int_tuple(batch_sizes)
+            if (
+                _kind.__class__ is str
+                and (grad_outputs is None or grad_outputs.__class__ in TENSORS)
+                and (grad_hidden is None or grad_hidden.__class__ in TENSORS)
+                and (grad_cell is None or grad_cell.__class__ in TENSORS)
+                and ints_of_batch_sizes is not None
+                and hidden.__class__ in TENSORS
+                and (cell is None or cell.__class__ in TENSORS)
+                and weight.__class__ in TENSORS
+                and outputs.__class__ in TENSORS
+                and activated.__class__ in TENSORS
+                and (cells is None or cells.__class__ in TENSORS)
+                and backwards.__class__ is bool
+            ):
+                return _aten_recurrent_steps_backward_kernels[
+                    (grad_outputs._keys if grad_outputs.__class__ in TENSORS else 0)
+                    | (grad_hidden._keys if grad_hidden.__class__ in TENSORS else 0)
+                    | (grad_cell._keys if grad_cell.__class__ in TENSORS else 0)
+                    | hidden._keys
+                    | (cell._keys if cell.__class__ in TENSORS else 0)
+                    | weight._keys
+                    | outputs._keys
+                    | activated._keys
+                    | (cells._keys if cells.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _kind,
+                    grad_outputs,
+                    grad_hidden,
+                    grad_cell,
+                    ints_of_batch_sizes,
+                    hidden,
+                    cell,
+                    weight,
+                    outputs,
+                    activated,
+                    cells,
+                    backwards,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _recurrent_steps_backward, _aten_recurrent_steps_backward_packet, (_kind, _grad_outputs, _grad_hidden, _grad_cell, _batch_sizes, _hidden, _cell, _weight, _outputs, _activated, _cells, _backwards),
+        (more, grad_outputs, grad_hidden, grad_cell, batch_sizes, hidden, cell, weight, outputs, activated, cells, backwards),
+        ('grad_outputs', 'grad_hidden', 'grad_cell', 'batch_sizes', 'hidden', 'cell', 'weight', 'outputs', 'activated', 'cells', 'backwards'), args, kwargs,
     )
 
 def _reshape_alias(_input=MISSING, _size=MISSING, _stride=MISSING, /, more=MISSING, size=MISSING, stride=MISSING, *args, **kwargs):
@@ -36429,6 +36648,7 @@ NAMESPACES = {
         ('_norm_over', '_norm_over'),
         ('_pad_circular', '_pad_circular'),
         ('_prelu_kernel_backward', '_prelu_kernel_backward'),
+        ('_recurrent_steps_backward', '_recurrent_steps_backward'),
         ('_reshape_alias', '_reshape_alias'),
         ('_sparse_addmm', '_sparse_addmm'),
         ('_sparse_compressed_tensor_unsafe', '_sparse_compressed_tensor_unsafe'),
@@ -36655,6 +36875,7 @@ NAMESPACES = {
         ('_log_softmax', '_log_softmax'),
         ('_log_softmax_backward_data', '_log_softmax_backward_data'),
         ('_lstm_gates', '_lstm_gates'),
+        ('_lstm_steps', '_lstm_steps'),
         ('_lu_with_info', '_lu_with_info'),
         ('_make_per_channel_quantized_tensor', '_make_per_channel_quantized_tensor'),
         ('_make_per_tensor_quantized_tensor', '_make_per_tensor_quantized_tensor'),
@@ -36669,6 +36890,7 @@ NAMESPACES = {
         ('_pin_memory', '_pin_memory'),
         ('_plain_attention', '_plain_attention'),
         ('_prelu_kernel', '_prelu_kernel'),
+        ('_recurrent_steps', '_recurrent_steps'),
         ('_reshape_alias_copy', '_reshape_alias_copy'),
         ('_rowwise_prune', '_rowwise_prune'),
         ('_safe_softmax', '_safe_softmax'),

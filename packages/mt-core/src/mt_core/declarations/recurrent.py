@@ -58,6 +58,32 @@ family.plain(
     variants="",
 )  # fmt: skip
 
+_SEQUENCES = "Tensor weight, Tensor? bias, bool backwards, bool keeps"
+family.plain(
+    f"_lstm_steps(Tensor inputs, int[] batch_sizes, Tensor hidden, Tensor cell, {_SEQUENCES}) "
+    "-> (Tensor, Tensor, Tensor, Tensor, Tensor)",
+    **_TOP,
+    doc=(
+        "All steps of one direction of an LSTM's layer: the inputs' part of the gates (T, N, 4 H), or of packed sequences "
+        "(sum of batch_sizes, 4 H), and the first states (N, H) to outputs (T, N, H) or (sum, H) and the last states; then what "
+        "is kept for the gradient, if it `keeps`: activated gates and cell states of all steps."
+    ),
+)  # fmt: skip
+family.plain(
+    f"_recurrent_steps(str kind, Tensor inputs, int[] batch_sizes, Tensor hidden, {_SEQUENCES}) -> (Tensor, Tensor, Tensor, Tensor)",
+    **_TOP,
+    doc=(
+        'The same of "gru", with 3 H for 4 H, and of "rnn_tanh" and "rnn_relu", with H: outputs, last states, and what is kept: '
+        "activated gates of a GRU, and the states of all steps, for the outputs may be written to."
+    ),
+)  # fmt: skip
+family.plain(
+    "_recurrent_steps_backward(str kind, Tensor? grad_outputs, Tensor? grad_hidden, Tensor? grad_cell, int[] batch_sizes, "
+    "Tensor hidden, Tensor? cell, Tensor weight, Tensor outputs, Tensor activated, Tensor? cells, bool backwards) "
+    "-> (Tensor, Tensor, Tensor, Tensor, Tensor)",
+    variants="",
+)  # fmt: skip
+
 family.composite(
     "_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", **_TOP,
     doc="The elements of padded sequences, step by step, and how many sequences have each step.",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Protocol
 
 from .. import dtypes
 from ..api import _functions as ops
 from ..construct import tensor
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import int64, scalar_type_name
+from .recurrent_steps import carried_out_at_once, lstm_gates
 
 #: (contribution of the input, state, weight of the state, its bias) -> the next state.
 Step = Callable[..., Any]
@@ -62,30 +63,14 @@ def _lstm_in_place(from_input: Any, hx: tuple[Any, Any], w_hh: Any, b_hh: Any) -
     return ops.sigmoid(output) * ops.tanh(next_cell), next_cell
 
 
-@composite("_lstm_gates", explicit=True)
-def lstm_gates(gates: Any, cell: Any) -> tuple[Any, Any, Any]:
-    keep_input, forget, new, output = gates.chunk(4, -1)
-    keep_input, forget, new, output = ops.sigmoid(keep_input), ops.sigmoid(forget), ops.tanh(new), ops.sigmoid(output)
-    next_cell = forget * cell + keep_input * new
-    return output * ops.tanh(next_cell), next_cell, ops.cat([keep_input, forget, new, output], -1)
+#: What backends call the networks whose steps they may carry out at once.
+_KINDS = {_rnn_tanh: "rnn_tanh", _rnn_relu: "rnn_relu", _gru: "gru", _lstm: "lstm"}
 
 
-@composite("_lstm_gates_backward", explicit=True)
-def lstm_gates_backward(
-    grad_hidden: Any, grad_cell: Any, activated: Any, cell: Any, next_cell: Any, grad_activated: Any = None
-) -> tuple[Any, Any]:
-    keep_input, forget, new, output = activated.chunk(4, -1)
-    shown = ops.tanh(next_cell)
-    total = ops.zeros_like(cell) if grad_cell is None else grad_cell
-    to_output = ops.zeros_like(cell)
-    if grad_hidden is not None:
-        total = total + grad_hidden * output * (1 - shown * shown)
-        to_output = grad_hidden * shown
-    to_activated = ops.cat([total * new, total * cell, total * keep_input, to_output], -1)
-    if grad_activated is not None:
-        to_activated = to_activated + grad_activated
-    slopes = [keep_input - keep_input * keep_input, forget - forget * forget, 1 - new * new, output - output * output]
-    return to_activated * ops.cat(slopes, -1), total * forget
+class _Steps(Protocol):
+    """What takes one step of a network."""
+
+    def step(self, from_input: Any, hx: Any) -> Any: ...
 
 
 class _Direction:
@@ -105,6 +90,12 @@ class _Direction:
     def step(self, from_input: Any, hx: Any) -> Any:
         return self._step(from_input, hx, *self._state_weights)
 
+    def all_steps(self, from_inputs: Any, sizes: list[int], hx: Any, backwards: bool) -> tuple[Any, Any] | None:
+        """(outputs of all steps, the final state) from a backend's kernel; None where it has none that takes them."""
+        if len(self._state_weights) > 2:
+            return None
+        return carried_out_at_once(_KINDS[self._step], from_inputs, sizes, hx, *self._state_weights, backwards)
+
 
 def _each(function: Callable[..., Any], *states: Any) -> Any:
     """A function of states, each a tensor or a pair of them."""
@@ -122,7 +113,13 @@ class _Padded:
 
     def run(self, direction: _Direction, inputs: Any, hx: Any, backwards: bool) -> tuple[Any, Any]:
         """(outputs of all steps, the final state)"""
-        steps = list(direction.from_inputs(inputs).unbind(0))
+        from_inputs = direction.from_inputs(inputs)
+        at_once = direction.all_steps(from_inputs, [], hx, backwards)
+        return at_once or self.steps(direction, from_inputs, hx, backwards)
+
+    @staticmethod
+    def steps(direction: _Steps, from_inputs: Any, hx: Any, backwards: bool) -> tuple[Any, Any]:
+        steps = list(from_inputs.unbind(0))
         outputs = []
         for from_input in reversed(steps) if backwards else steps:
             hx = direction.step(from_input, hx)
@@ -145,10 +142,15 @@ class _Packed:
 
     def run(self, direction: _Direction, inputs: Any, hx: Any, backwards: bool) -> tuple[Any, Any]:
         """(outputs of all steps, the final state)"""
-        steps = direction.from_inputs(inputs).split(self._sizes)
+        from_inputs = direction.from_inputs(inputs)
+        at_once = direction.all_steps(from_inputs, self._sizes, hx, backwards)
+        return at_once or self.steps(direction, from_inputs, hx, backwards)
+
+    def steps(self, direction: _Steps, from_inputs: Any, hx: Any, backwards: bool) -> tuple[Any, Any]:
+        steps = from_inputs.split(self._sizes)
         return self._backwards(direction, steps, hx) if backwards else self._forwards(direction, steps, hx)
 
-    def _forwards(self, direction: _Direction, steps: Any, hx: Any) -> tuple[Any, Any]:
+    def _forwards(self, direction: _Steps, steps: Any, hx: Any) -> tuple[Any, Any]:
         """The batch shrinks as sequences end; their states are put aside."""
         outputs, ended = [], []
         for from_input in steps:
@@ -161,7 +163,7 @@ class _Packed:
         final = _each(lambda *states: ops.cat(states), hx, *reversed(ended))
         return ops.cat(outputs), final
 
-    def _backwards(self, direction: _Direction, steps: Any, initial: Any) -> tuple[Any, Any]:
+    def _backwards(self, direction: _Steps, steps: Any, initial: Any) -> tuple[Any, Any]:
         """The batch grows as longer sequences come to their ends."""
         outputs: list[Any] = []
         hx = _each(lambda state: state[:0], initial)

@@ -68,6 +68,38 @@ cases(
 )
 
 
+@samples("_lstm_steps")
+def lstm_steps(make: TensorMaker) -> Iterator[Sample]:
+    state = make(2, HIDDEN), make(2, HIDDEN)
+    weights = make(4 * HIDDEN, HIDDEN), make(4 * HIDDEN)
+    yield call(make(3, 2, 4 * HIDDEN), [], *state, *weights, False, True)
+    yield call(make(4, 4 * HIDDEN), [2, 1, 1], *state, weights[0], None, True, True)
+    yield call(make(1, 2, 4 * HIDDEN), [], *state, *weights, False, False)
+
+
+@samples("_recurrent_steps")
+def recurrent_steps(make: TensorMaker) -> Iterator[Sample]:
+    for kind, gates in {"gru": 3, "rnn_tanh": 1, "rnn_relu": 1}.items():
+        rows, state = gates * HIDDEN, make(2, HIDDEN)
+        yield call(kind, make(3, 2, rows), [], state, make(rows, HIDDEN), make(rows), True, True)
+        yield call(kind, make(4, rows), [2, 1, 1], state, make(rows, HIDDEN), None, False, kind == "gru")
+
+
+@samples("_recurrent_steps_backward")
+def recurrent_steps_backward(make: TensorMaker) -> Iterator[Sample]:
+    state, cell = make(2, HIDDEN), make(2, HIDDEN)
+    outputs, activated = make(3, 2, HIDDEN), make(6, 4 * HIDDEN, low=0.1, high=0.9)
+    lstm = (state, cell, make(4 * HIDDEN, HIDDEN), outputs, activated, make(6, HIDDEN))
+    yield call("lstm", make(3, 2, HIDDEN), make(2, HIDDEN), None, [], *lstm, True)
+    packed = (*lstm[:3], make(4, HIDDEN), make(4, 4 * HIDDEN, low=0.1, high=0.9), make(4, HIDDEN))
+    yield call("lstm", make(4, HIDDEN), None, make(2, HIDDEN), [2, 1, 1], *packed, False)
+    gru = (state, None, make(3 * HIDDEN, HIDDEN), outputs, activated, None)
+    yield call("gru", make(3, 2, HIDDEN), None, None, [], *gru, False)
+    yield call(
+        "rnn_relu", None, make(2, HIDDEN), None, [], state, None, make(HIDDEN, HIDDEN), outputs, activated, None, False
+    )
+
+
 @samples("_pack_padded_sequence")
 def pack(make: TensorMaker) -> Iterator[Sample]:
     lengths = TensorMaker().of([3, 1], dtypes.int64)
