@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import mt_core as mt
-import mt_nn as nn
 from mt_autograd import grad
 from mt_core.dispatch.lookup import composite_of
 from mt_core.dispatch.registry import find_overload
@@ -133,35 +132,45 @@ def test_a_sample_does_not_depend_on_others_or_on_threads(library: Any, kind: st
     assert mt.equal(case.forward(called)[0], alone[0][:, 4:9])
 
 
-def test_networks_have_the_gradients_of_their_steps() -> None:
-    for make in (nn.LSTM, nn.GRU, nn.RNN):
-        mt.manual_seed(1)
-        single = make(5, 6, 2, bidirectional=True, batch_first=True)
-        double = make(5, 6, 2, bidirectional=True, batch_first=True).double()
-        double.load_state_dict(single.state_dict())
-        x = mt.randn(3, 4, 5)
-        found = []
-        for network, given in ((single, x), (double, x.double())):  # steps of float64 are taken one by one
-            given = given.detach().requires_grad_()
-            sources = [given, *network.parameters()]
-            outputs, last = network(given)
-            total = (outputs * outputs).sum() + sum(
-                state.sum() for state in (last if isinstance(last, tuple) else [last])
-            )
-            first = grad(total, sources, create_graph=True)
-            found.append((first, grad(sum((g * g).sum() for g in first), sources)))
-        for ones, others in zip(*found, strict=True):
-            for one, other in zip(ones, others, strict=True):
-                assert mt.allclose(one.double(), other, rtol=1e-3, atol=1e-5)
+def network(kind: str, size: int, hidden: int, directions: int, d: Any) -> tuple[list[Any], Any]:
+    """Parameters of two layers, and a function of the input (N, T, size) and of them: all results."""
+    draw = np.random.default_rng(5)
+    parameters = []
+    for width in [size] * directions + [directions * hidden] * directions:
+        rows = GATES[kind] * hidden
+        for shape in ((rows, width), (rows, hidden), (rows,), (rows,)):
+            parameters.append(mt.tensor(draw.standard_normal(shape) * 0.4, dtype=d).requires_grad_())
+
+    def run(x: Any, *given: Any) -> Any:
+        state = mt.zeros(2 * directions, x.shape[0], hidden, dtype=d)
+        states = [state, state] if kind == "lstm" else state
+        return getattr(mt, kind)(x, states, list(given), True, 2, 0.0, False, directions == 2, True)
+
+    return parameters, run
+
+
+@pytest.mark.parametrize("kind", GATES)
+def test_networks_have_the_gradients_of_their_steps(kind: str) -> None:
+    x, found = np.random.default_rng(6).standard_normal((3, 4, 5)), []
+    for d in (mt.float32, mt.float64):  # the steps of float64 are taken one by one
+        parameters, run = network(kind, 5, 6, 2, d)
+        sources = [mt.tensor(x, dtype=d).requires_grad_(), *parameters]
+        outputs, *last = run(*sources)
+        total = (outputs * outputs).sum() + sum(state.sum() for state in last)
+        first = grad(total, sources, create_graph=True)
+        found.append((first, grad(sum((g * g).sum() for g in first), sources)))
+    for ones, others in zip(*found, strict=True):
+        for one, other in zip(ones, others, strict=True):
+            assert mt.allclose(one.double(), other, rtol=1e-3, atol=1e-4)
 
 
 def test_outputs_may_be_written_to_where_pytorchs_may() -> None:
-    x = mt.randn(3, 2, 4)
-    outputs, _ = nn.GRU(4, 5)(x)
-    outputs.mul_(2).sum().backward()
-    outputs, _ = nn.LSTM(4, 5)(x)
+    x = mt.ones(3, 2, 4)
+    parameters, run = network("gru", 4, 5, 1, mt.float32)
+    run(x, *parameters)[0].mul_(2).sum().backward()
+    parameters, run = network("lstm", 4, 5, 1, mt.float32)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        outputs.mul_(2).sum().backward()
+        run(x, *parameters)[0].mul_(2).sum().backward()
 
 
 def test_arguments_that_do_not_fit_are_refused(library: Any) -> None:
