@@ -1,409 +1,423 @@
-// Cross-correlation: products of packed weights and of windows that are packed on the way; where a group has few outputs,
-// sums of scaled rows; where windows have more elements than places, as in gradients of weights, products along them.
+// Cross-correlation as products of packed weights and of windows that are packed on the way, block by block.
+//
+// Terms are gone through place by place of the kernel, and for each channel by channel; where windows have more elements than there
+// are places, as in gradients of weights, channel by channel first. Which of the two follows from the sizes alone, so that the
+// order of a sum does not depend on how arrays lie.
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "kernels/loops.hpp"
 #include "kernels/tables.hpp"
 #include "kernels/tiles.hpp"
+#include "kernels/windows.hpp"
 
 MT_NAMESPACE {
 namespace {
 
-// So many places are packed together.
-constexpr int64_t STRIP = 128;
+// So many columns, places of all samples one after another, are packed together.
+constexpr int64_t STRIP = 4 * ACROSS;
 
 int64_t packed_size(int64_t outputs, int64_t depth) { return whole_tiles(outputs) * depth; }
 
-void pack_weights(const float* w, int64_t outputs, int64_t depth, float* packed) {
-    for (int64_t first = 0; first < outputs; first += HEIGHT)
-        for (int64_t k = 0; k < depth; ++k)
-            for (int64_t i = 0; i < HEIGHT; ++i)
-                *packed++ = first + i < outputs ? w[(first + i) * depth + k] : 0.f;
-}
+int64_t of_kernel(const Windows& w) { return w.kernel[0] * w.kernel[1] * w.kernel[2]; }
+int64_t of_output(const Windows& w) { return w.output[0] * w.output[1] * w.output[2]; }
 
-#ifdef MT_SHUFFLES
-// Every other element of two vectors.
-template <size_t... I>
-MT_INLINE Vector every_other(Vector a, Vector b, std::index_sequence<I...>) {
-    return __builtin_shufflevector(a, b, (2 * I)...);
-}
-#endif
+// Where in the kernel a term lies.
+struct Tap {
+    int64_t a, b, c;
 
-MT_INLINE void copy_strided(const float* from, int64_t jump, int64_t n, float* to) {
-    if (n <= 0) return;
-    if (jump == 1) {
-        // Rows are short: a call of memcpy for each would cost more than the copy.
-        int64_t o = 0;
-        for (; o + WIDTH <= n; o += WIDTH) *reinterpret_cast<Vector*>(to + o) = load(from + o);
-        if (o == n) return;
-        if (n >= WIDTH) {
-            *reinterpret_cast<Vector*>(to + n - WIDTH) = load(from + n - WIDTH);
-            return;
-        }
-        for (; o < n; ++o) to[o] = from[o];
-    } else if (jump == 2) {
-        int64_t o = 0;
-#ifdef MT_SHUFFLES
-        // What is read ends before the last element that is wanted.
-        for (; o + WIDTH < n; o += WIDTH)
-            *reinterpret_cast<Vector*>(to + o) = every_other(load(from + 2 * o), load(from + 2 * o + WIDTH),
-                                                             std::make_index_sequence<static_cast<size_t>(WIDTH)>());
-#endif
-        for (; o < n; ++o) to[o] = from[o * 2];
-    } else {
-        for (int64_t o = 0; o < n; ++o) to[o] = from[o * jump];
-    }
-}
+    Tap(const Windows& w, int64_t tap)
+        : a(tap / w.kernel[2] / w.kernel[1]), b(tap / w.kernel[2] % w.kernel[1]), c(tap % w.kernel[2]) {}
 
-// Places [first, first + n) of the output, of one element of the window: what lies there, or 0 in the padding.
-inline void line_of(const float* x, const Correlation& s, int64_t term, int64_t first, int64_t n, float* line) {
-    const Windows& w = s.windows;
-    int64_t rest = term;
-    const int64_t c = rest % w.kernel[2], b = rest / w.kernel[2] % w.kernel[1];
-    rest /= w.kernel[2] * w.kernel[1];
-    const float* channel = x + rest / w.kernel[0] * s.strides[0];
-    const int64_t a = rest % w.kernel[0];
-    const int64_t step = w.stride[2], offset = c * w.dilation[2] - w.padding[2];
-    const int64_t inner = s.strides[3], jump = step * inner;
-    int64_t k = first % w.output[2], j = first / w.output[2] % w.output[1], i = first / w.output[2] / w.output[1];
-    // Outputs of a row whose element lies in the input.
-    const int64_t lowest = offset >= 0 ? 0 : (-offset + step - 1) / step;
-    const int64_t highest = w.input[2] - 1 - offset < 0 ? 0 : (w.input[2] - 1 - offset) / step + 1;
-    for (int64_t done = 0; done < n;) {
-        const int64_t run = std::min(n - done, w.output[2] - k);
-        const int64_t depth = i * w.stride[0] + a * w.dilation[0] - w.padding[0];
-        const int64_t height = j * w.stride[1] + b * w.dilation[1] - w.padding[1];
-        float* to = line + done;
-        if (depth < 0 || depth >= w.input[0] || height < 0 || height >= w.input[1]) {
-            std::fill(to, to + run, 0.f);
-        } else {
-            const int64_t begin = std::min(std::max(lowest - k, int64_t{0}), run);
-            const int64_t end = std::max(begin, std::min(highest - k, run));
-            const float* row = channel + depth * s.strides[1] + height * s.strides[2];
-            copy_strided(row + ((k + begin) * step + offset) * inner, jump, end - begin, to + begin);
-            std::fill(to, to + begin, 0.f);
-            std::fill(to + end, to + run, 0.f);
-        }
-        done += run;
-        k = 0;
-        if (++j == w.output[1]) {
-            j = 0;
-            ++i;
-        }
-    }
-}
-
-// The places [first, first + n), n <= STRIP, of one sample's outputs in one group.
-void correlate(const float* x, const float* packed, const float* bias, float* result, const Correlation& s,
-               int64_t first, int64_t n) {
-    alignas(64) thread_local static float strip[DEPTH * STRIP];
-    alignas(64) float tile[HEIGHT * ACROSS], line[STRIP];
-    const int64_t panels = (n + ACROSS - 1) / ACROSS;
-    for (int64_t start = 0; start < s.depth; start += DEPTH) {
-        const int64_t depth = std::min(DEPTH, s.depth - start);
-        for (int64_t k = 0; k < depth; ++k) {
-            line_of(x, s, start + k, first, n, line);
-            std::fill(line + n, line + panels * ACROSS, 0.f);
-            for (int64_t p = 0; p < panels; ++p) {
-                float* to = strip + (p * depth + k) * ACROSS;
-                const Vector left = load(line + p * ACROSS), right = load(line + p * ACROSS + WIDTH);
-                *reinterpret_cast<Vector*>(to) = left;
-                *reinterpret_cast<Vector*>(to + WIDTH) = right;
-            }
-        }
-        for (int64_t o = 0; o < s.outputs; o += HEIGHT) {
-            const int64_t high = std::min<int64_t>(HEIGHT, s.outputs - o);
-            for (int64_t p = 0; p < panels; ++p) {
-                multiply_some(packed + o * s.depth + start * HEIGHT, strip + p * depth * ACROSS, depth, tile, high);
-                const int64_t across = std::min<int64_t>(ACROSS, n - p * ACROSS);
-                for (int64_t i = 0; i < high; ++i) {
-                    float* to = result + (o + i) * s.output_strides[0] + (first + p * ACROSS) * s.output_strides[1];
-                    const float* from = tile + i * ACROSS;
-                    const float more = bias == nullptr ? 0.f : bias[o + i];
-                    if (s.output_strides[1] == 1) {
-                        if (start == 0) {
-                            MT_VECTORIZE
-                            for (int64_t j = 0; j < across; ++j) to[j] = from[j] + more;
-                        } else {
-                            MT_VECTORIZE
-                            for (int64_t j = 0; j < across; ++j) to[j] += from[j];
-                        }
-                    } else if (start == 0) {
-                        for (int64_t j = 0; j < across; ++j) to[j * s.output_strides[1]] = from[j] + more;
-                    } else {
-                        for (int64_t j = 0; j < across; ++j) to[j * s.output_strides[1]] += from[j];
-                    }
-                }
-            }
-        }
-    }
-}
-
-// Places of a row that are summed together; strides and reaches of kernels up to which rows are laid out for it.
-constexpr int64_t TOGETHER = 128, STRIDES = 4, REACH = 64;
-constexpr int64_t LAID_OUT = TOGETHER + REACH + 4 * WIDTH;
-
-// Elements begin, begin + step, ... of a row of n, and zeros where there are none.
-inline void lay_out(const float* row, int64_t n, int64_t begin, int64_t step, int64_t count, float* line) {
-    const int64_t lowest = begin >= 0 ? 0 : std::min(count, (-begin + step - 1) / step);
-    const int64_t highest = std::max(lowest, std::min(count, n - 1 - begin < 0 ? 0 : (n - 1 - begin) / step + 1));
-    std::fill(line, line + lowest, 0.f);
-    copy_strided(row + begin + lowest * step, step, highest - lowest, line + lowest);
-    std::fill(line + highest, line + count, 0.f);
-}
-
-// sums[o] += factors[d] * taps[d][o], for o < n rounded up to four vectors.
-MT_FLAT void add_taps(const float* const* taps, const float* factors, int64_t count, float* sums, int64_t n) {
-    for (int64_t o = 0; o < n; o += 4 * WIDTH) {
-        Vector held[4];
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i) held[i] = load(sums + o + i * WIDTH);
-        for (int64_t d = 0; d < count; ++d) {
-            const Vector factor = factors[d] - Vector{};
-#pragma GCC unroll 4
-            for (int i = 0; i < 4; ++i) held[i] += factor * load(taps[d] + o + i * WIDTH);
-        }
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i) *reinterpret_cast<Vector*>(sums + o + i * WIDTH) = held[i];
-    }
-}
-
-// Adds what one row of the input gives to n places of the output from `first`.
-void add_row(const float* row, const float* factors, const Windows& w, int64_t first, int64_t n, float* sums) {
-    const int64_t step = w.stride[2], spread = w.dilation[2], begin = first * step - w.padding[2];
-    float lines[STRIDES][LAID_OUT];
-    if (step <= STRIDES && (w.kernel[2] - 1) * spread / step < REACH) {
-        const int64_t reach = (w.kernel[2] - 1) * spread / step;
-        for (int64_t r = 0; r < step; ++r) {
-            lay_out(row, w.input[2], begin + r, step, n + reach, lines[r]);
-            std::fill(lines[r] + n + reach, lines[r] + n + reach + 4 * WIDTH, 0.f);
-        }
-        for (int64_t d = 0; d < w.kernel[2]; d += REACH) {
-            const int64_t count = std::min(REACH, w.kernel[2] - d);
-            const float* taps[REACH];
-            for (int64_t t = 0; t < count; ++t)
-                taps[t] = lines[(d + t) * spread % step] + (d + t) * spread / step;
-            add_taps(taps, factors + d, count, sums, n);
-        }
-        return;
-    }
-    for (int64_t d = 0; d < w.kernel[2]; ++d) {
-        lay_out(row, w.input[2], begin + d * spread, step, n, lines[0]);
-        std::fill(lines[0] + n, lines[0] + n + 4 * WIDTH, 0.f);
-        const float* tap = lines[0];
-        add_taps(&tap, factors + d, 1, sums, n);
-    }
-}
-
-// The plane of one channel, with its padding, laid out so that the taps of neighbouring places lie side by side: numbers
-// that it takes, and up to how many it is laid out.
-constexpr int64_t PLANE = 16384;
-
-struct Plane {
-    int64_t height, phases, pitch;  // rows, remainders by the stride, elements of a row of one remainder
-
-    explicit Plane(const Windows& w)
-        : height((w.output[1] - 1) * w.stride[1] + (w.kernel[1] - 1) * w.dilation[1] + 1),
-          phases(w.stride[2]),
-          pitch((w.output[2] + 4 * WIDTH - 1) / (4 * WIDTH) * (4 * WIDTH) +
-                (w.kernel[2] - 1) * w.dilation[2] / w.stride[2]) {}
-
-    bool fits(const Windows& w) const {
-        return w.output[0] == 1 && w.kernel[0] == 1 && w.input[0] == 1 && w.padding[0] == 0 && phases <= STRIDES &&
-               w.kernel[1] * w.kernel[2] <= REACH && height <= PLANE && height * phases * pitch <= PLANE;
+    void next(const Windows& w) {
+        if (++c < w.kernel[2]) return;
+        c = 0;
+        if (++b < w.kernel[1]) return;
+        b = 0;
+        ++a;
     }
 };
 
-// One output plane of one channel: all rows are laid out once, and each sum is made in registers.
-void correlate_plane(const float* x, const float* weights, float bias, float* result, const Windows& w,
-                     const Plane& plane) {
-    float room[PLANE];
-    const float* taps[REACH];
-    for (int64_t h = 0; h < plane.height; ++h)
-        for (int64_t r = 0; r < plane.phases; ++r) {
-            float* line = room + (h * plane.phases + r) * plane.pitch;
-            const int64_t row = h - w.padding[1];
-            if (row < 0 || row >= w.input[1]) std::fill(line, line + plane.pitch, 0.f);
-            else lay_out(x + row * w.input[2], w.input[2], r - w.padding[2], w.stride[2], plane.pitch, line);
+// n terms that lie `jump` apart, of `high` outputs: term t goes to row[place(t)] of the tile.
+template <class Place>
+MT_INLINE void pack_terms(const float* from, int64_t of_output, int64_t jump, int64_t n, int64_t high, float* tile, Place place) {
+    int64_t t = 0;
+    if (jump == 1 && high == HEIGHT)
+        for (; t < n; t += WIDTH) {
+            const int64_t some = std::min<int64_t>(WIDTH, n - t);
+            Vector rows[WIDTH] = {};
+#pragma GCC unroll 16
+            for (int i = 0; i < HEIGHT; ++i)
+                rows[i] = some == WIDTH ? load(from + i * of_output + t) : load_some(from + i * of_output + t, some);
+            transpose_square(rows);
+            for (int64_t j = 0; j < some; ++j) std::memcpy(tile + place(t + j) * HEIGHT, &rows[j], sizeof(float) * HEIGHT);
         }
-    int64_t count = 0;
-    for (int64_t b = 0; b < w.kernel[1]; ++b)
-        for (int64_t c = 0; c < w.kernel[2]; ++c) {
-            const int64_t at = c * w.dilation[2];
-            taps[count++] = room + (b * w.dilation[1] * plane.phases + at % plane.phases) * plane.pitch + at / plane.phases;
-        }
-    const int64_t step = w.stride[1] * plane.phases * plane.pitch;
-    for (int64_t j = 0; j < w.output[1]; ++j, result += w.output[2])
-        for (int64_t o = 0; o < w.output[2]; o += 4 * WIDTH) {
-            Vector held[4];
-#pragma GCC unroll 4
-            for (int i = 0; i < 4; ++i) held[i] = bias - Vector{};
-            for (int64_t t = 0; t < count; ++t) {
-                const Vector factor = weights[t] - Vector{};
-                const float* tap = taps[t] + j * step + o;
-#pragma GCC unroll 4
-                for (int i = 0; i < 4; ++i) held[i] += factor * load(tap + i * WIDTH);
-            }
-            const int64_t n = std::min<int64_t>(4 * WIDTH, w.output[2] - o);
-            std::memcpy(result + o, held, sizeof(float) * static_cast<size_t>(n));
-        }
+    for (; t < n; ++t)
+        for (int64_t i = 0; i < high; ++i) tile[place(t) * HEIGHT + i] = from[i * of_output + t * jump];
 }
 
-// One output plane as sums of scaled rows of the input; x and the result row-major.
-void correlate_rows(const float* x, const float* weights, float bias, float* result, const Correlation& s) {
+// Tiles [begin, end) of the weights, HEIGHT outputs each: (depth, HEIGHT), zeros behind the last output.
+__attribute__((noinline)) void pack_weights(const float* weights, const Correlation& s, int64_t begin, int64_t end, float* packed) {
     const Windows& w = s.windows;
-    const int64_t channels = s.depth / (w.kernel[0] * w.kernel[1] * w.kernel[2]);
-    const Plane plane(w);
-    if (channels == 1 && plane.fits(w)) {
-        correlate_plane(x, weights, bias, result, w, plane);
+    const int64_t taps = of_kernel(w), channels = s.depth / taps, *steps = s.weight_strides;
+    const int64_t of_tap = s.lengthy ? 1 : channels, of_channel = s.lengthy ? taps : 1;
+    // Whether elements of a kernel follow each other, all channels' kernels do, or channels of an element.
+    const bool rows = w.kernel[1] == 1 || steps[3] == steps[4] * w.kernel[2];
+    const bool kernels = rows && (w.kernel[0] == 1 || steps[2] == (w.kernel[1] == 1 ? steps[4] * w.kernel[2] : steps[3] * w.kernel[1]));
+    const bool whole = kernels && steps[1] == taps && (taps == 1 || steps[4] == 1), backwards = kernels && steps[4] == -1;
+    for (int64_t at = begin; at < end; ++at) {
+        const int64_t high = std::min<int64_t>(HEIGHT, s.outputs - at * HEIGHT);
+        const float* from = weights + at * HEIGHT * steps[0];
+        float* tile = packed + at * s.depth * HEIGHT;
+        if (high < HEIGHT) std::fill(tile, tile + s.depth * HEIGHT, 0.f);
+        if (whole && s.lengthy) {
+            pack_terms(from, steps[0], 1, s.depth, high, tile, [](int64_t t) { return t; });
+        } else if (whole) {
+            pack_terms(from, steps[0], 1, s.depth, high, tile, [=](int64_t t) { return t % taps * channels + t / taps; });
+        } else if (kernels && taps > 1 && steps[1] != 1) {
+            for (int64_t c = 0; c < channels; ++c) {
+                float* first = tile + c * of_channel * HEIGHT;
+                const float* row = from + c * steps[1];
+                if (backwards)
+                    pack_terms(row - (taps - 1), steps[0], 1, taps, high, first, [=](int64_t t) { return (taps - 1 - t) * of_tap; });
+                else pack_terms(row, steps[0], steps[4], taps, high, first, [=](int64_t t) { return t * of_tap; });
+            }
+        } else {
+            Tap tap(w, 0);
+            for (int64_t t = 0; t < taps; ++t, tap.next(w))
+                pack_terms(from + tap.a * steps[2] + tap.b * steps[3] + tap.c * steps[4], steps[0], steps[1], channels, high,
+                           tile + t * of_tap * HEIGHT, [=](int64_t c) { return c * of_channel; });
+        }
+    }
+}
+
+// Where the window of a column begins, and its result.
+struct Column {
+    const float* sample;
+    int64_t start[3];
+};
+
+// Columns of a strip that follow each other in the input: places of a row, or samples.
+struct Run {
+    const float* from;
+    int64_t at, n, begin, end;
+};
+
+MT_INLINE bool inside(int64_t at, int64_t size) { return at >= 0 && at < size; }
+
+struct Strip {
+    const Correlation& s;
+    const Windows& w;
+    int64_t first, n;
+    Column columns[STRIP];
+    int64_t where[STRIP];
+
+    Strip(const float* x, const Correlation& given, int64_t begin, int64_t count)
+        : s(given), w(given.windows), first(begin), n(count) {
+        const int64_t places = of_output(w);
+        int64_t sample = s.samples_first ? begin % s.samples : begin / places;
+        int64_t place = s.samples_first ? begin / s.samples : begin % places;
+        int64_t k = place % w.output[2], j = place / w.output[2] % w.output[1], i = place / w.output[2] / w.output[1];
+        for (int64_t c = 0; c < n; ++c) {
+            columns[c] = {x + sample * s.of_sample,
+                          {i * w.stride[0] - w.padding[0], j * w.stride[1] - w.padding[1], k * w.stride[2] - w.padding[2]}};
+            where[c] = sample * s.of_result + place * s.output_strides[1];
+            if (s.samples_first && ++sample < s.samples) continue;
+            if (s.samples_first) sample = 0;
+            ++place;
+            if (++k < w.output[2]) continue;
+            k = 0;
+            if (++j < w.output[1]) continue;
+            j = 0;
+            if (++i < w.output[0]) continue;
+            i = place = 0;
+            ++sample;
+        }
+    }
+
+    // Where an element of the window lies, or null in the padding.
+    MT_INLINE const float* element(const Column& column, const Tap& tap) const {
+        const int64_t a = column.start[0] + tap.a * w.dilation[0], b = column.start[1] + tap.b * w.dilation[1];
+        const int64_t c = column.start[2] + tap.c * w.dilation[2];
+        if (!inside(a, w.input[0]) || !inside(b, w.input[1]) || !inside(c, w.input[2])) return nullptr;
+        return column.sample + a * s.strides[1] + b * s.strides[2] + c * s.strides[3];
+    }
+};
+
+// Columns [at, at + n) of a strip of which one element lies in the padding, or in a row of the input.
+void find_runs(const Strip& strip, Run* runs, int64_t count, const Tap& tap, int64_t step, int64_t jump) {
+    const Correlation& s = strip.s;
+    const Windows& w = s.windows;
+    for (int64_t r = 0; r < count; ++r) {
+        Run& run = runs[r];
+        const Column& column = strip.columns[run.at];
+        const int64_t a = column.start[0] + tap.a * w.dilation[0], b = column.start[1] + tap.b * w.dilation[1];
+        const int64_t c = column.start[2] + tap.c * w.dilation[2];
+        run.begin = run.end = 0;
+        if (!inside(a, w.input[0]) || !inside(b, w.input[1])) continue;
+        if (s.samples_first) {
+            run.end = inside(c, w.input[2]) ? run.n : 0;
+        } else {
+            const int64_t lowest = c >= 0 ? 0 : (-c + step - 1) / step;
+            const int64_t highest = w.input[2] - 1 - c < 0 ? 0 : (w.input[2] - 1 - c) / step + 1;
+            run.begin = std::min(lowest, run.n);
+            run.end = std::max(run.begin, std::min(highest, run.n));
+        }
+        run.from = column.sample + a * s.strides[1] + b * s.strides[2] + c * s.strides[3] + run.begin * jump;
+    }
+}
+
+// What WIDTH neighbouring columns hold of a row.
+struct Piece {
+    const float* from;
+    Lanes lanes;
+};
+
+// Rows (terms, ACROSS) of panels `pitch` apart, of columns whose elements follow each other in memory.
+void pack_pieces(const Strip& strip, const Run* runs, int64_t count, int64_t channel, int64_t terms, float* packed, int64_t pitch) {
+    const int64_t along = strip.s.strides[0];
+    Piece pieces[WIDTH];
+    int64_t r = 0;
+    for (int64_t first = 0; first < strip.n; first += WIDTH) {
+        int64_t found = 0;
+        while (r > 0 && runs[r - 1].at + runs[r - 1].n > first) --r;
+        for (; r < count && runs[r].at < first + WIDTH; ++r) {
+            const Run& run = runs[r];
+            const int64_t begin = std::max(run.at + run.begin, first), end = std::min(run.at + run.end, first + WIDTH);
+            if (begin < end)
+                pieces[found++] = {run.from + channel * along - (run.at + run.begin - first), Lanes(begin - first, end - first)};
+        }
+        float* to = packed + first / ACROSS * pitch + first % ACROSS;
+        if (found == 1) {
+            const Piece piece = pieces[0];
+            for (int64_t c = 0; c < terms; ++c)
+                *reinterpret_cast<Vector*>(to + c * ACROSS) = merged(Vector{}, piece.from + c * along, piece.lanes);
+        } else if (found == 2) {
+            const Piece piece = pieces[0], other = pieces[1];
+            for (int64_t c = 0; c < terms; ++c)
+                *reinterpret_cast<Vector*>(to + c * ACROSS) =
+                    merged(merged(Vector{}, piece.from + c * along, piece.lanes), other.from + c * along, other.lanes);
+        } else {
+            for (int64_t c = 0; c < terms; ++c) {
+                Vector made{};
+                for (int64_t i = 0; i < found; ++i) made = merged(made, pieces[i].from + c * along, pieces[i].lanes);
+                *reinterpret_cast<Vector*>(to + c * ACROSS) = made;
+            }
+        }
+    }
+}
+
+// The same of columns that lie some way apart: line by line, several before the first is read again.
+void pack_lines(const Strip& strip, const Run* runs, int64_t count, int64_t channel, int64_t terms, int64_t jump, float* packed,
+                int64_t pitch) {
+    constexpr int64_t LINES = 16;
+    alignas(64) float lines[LINES * STRIP];
+    std::fill(lines, lines + LINES * STRIP, 0.f);
+    const int64_t panels = (strip.n + ACROSS - 1) / ACROSS, along = strip.s.strides[0];
+    for (int64_t c = 0; c < terms; c += LINES) {
+        const int64_t some = std::min(LINES, terms - c);
+        for (int64_t i = 0; i < some; ++i)
+            for (int64_t r = 0; r < count; ++r)
+                copy_strided(runs[r].from + (channel + c + i) * along, jump, runs[r].end - runs[r].begin,
+                             lines + i * STRIP + runs[r].at + runs[r].begin);
+        for (int64_t i = 0; i < some; ++i)
+            for (int64_t p = 0; p < panels; ++p) {
+                float* to = packed + (c + i) * ACROSS + p * pitch;
+                const Vector left = load(lines + i * STRIP + p * ACROSS), right = load(lines + i * STRIP + p * ACROSS + WIDTH);
+                *reinterpret_cast<Vector*>(to) = left;
+                *reinterpret_cast<Vector*>(to + WIDTH) = right;
+            }
+    }
+}
+
+// Terms [start, start + depth) of a strip, one after another, each of them along the columns: (panels, depth, ACROSS).
+__attribute__((noinline)) void pack_along_columns(const Strip& strip, int64_t start, int64_t depth, float* packed) {
+    const Correlation& s = strip.s;
+    const Windows& w = s.windows;
+    const int64_t taps = of_kernel(w), channels = s.depth / taps;
+    const int64_t step = s.samples_first ? 1 : w.stride[2], jump = s.samples_first ? s.of_sample : step * s.strides[3];
+    Run runs[STRIP];
+    int64_t count = 0;
+    for (int64_t c = 0; c < strip.n;) {
+        int64_t run = s.samples_first ? s.samples - (strip.first + c) % s.samples : w.output[2] - (strip.first + c) % w.output[2];
+        run = std::min(run, strip.n - c);
+        runs[count++] = {nullptr, c, run, 0, 0};
+        c += run;
+    }
+    for (int64_t k = start; k < start + depth;) {
+        const int64_t channel = s.lengthy ? k / taps : k % channels;
+        const int64_t terms = s.lengthy ? 1 : std::min(channels - channel, start + depth - k);
+        find_runs(strip, runs, count, Tap(w, s.lengthy ? k % taps : k / channels), step, jump);
+        float* to = packed + (k - start) * ACROSS;
+        if (jump == 1) pack_pieces(strip, runs, count, channel, terms, to, depth * ACROSS);
+        else pack_lines(strip, runs, count, channel, terms, jump, to, depth * ACROSS);
+        k += terms;
+    }
+}
+
+// Squares of WIDTH columns and terms that lie along the columns' lines, transposed: rows from `to`, ACROSS apart.
+template <class Line>
+MT_INLINE void transpose_lines(int64_t n, int64_t columns, float* to, Line line) {
+    for (int64_t t = 0; t < n; t += WIDTH) {
+        const int64_t some = std::min<int64_t>(WIDTH, n - t);
+        Vector rows[WIDTH];
+        for (int64_t i = 0; i < WIDTH; ++i) {
+            const float* from = i < columns ? line(i) : nullptr;
+            rows[i] = from == nullptr ? Vector{} : some == WIDTH ? load(from + t) : load_some(from + t, some);
+        }
+        transpose_square(rows);
+        for (int64_t j = 0; j < some; ++j) *reinterpret_cast<Vector*>(to + (t + j) * ACROSS) = rows[j];
+    }
+}
+
+// The same where channels lie side by side.
+__attribute__((noinline)) void pack_along_channels(const Strip& strip, int64_t start, int64_t depth, float* packed) {
+    const Correlation& s = strip.s;
+    const int64_t channels = s.depth / of_kernel(s.windows);
+    const float* lines[WIDTH];
+    for (int64_t first = 0; first < strip.n; first += WIDTH) {
+        const int64_t columns = std::min<int64_t>(WIDTH, strip.n - first);
+        float* panel = packed + first / ACROSS * depth * ACROSS + first % ACROSS;
+        for (int64_t k = start; k < start + depth;) {
+            const Tap tap(s.windows, k / channels);
+            const int64_t channel = k % channels, together = std::min(channels - channel, start + depth - k);
+            for (int64_t i = 0; i < columns; ++i) {
+                lines[i] = strip.element(strip.columns[first + i], tap);
+                if (lines[i] != nullptr) lines[i] += channel;
+            }
+            transpose_lines(together, columns, panel + (k - start) * ACROSS, [&](int64_t i) { return lines[i]; });
+            k += together;
+        }
+    }
+}
+
+// Elements of a row in each of the lanes, `jump` apart.
+MT_INLINE Vector merged_apart(const float* from, int64_t jump, const Lanes& lanes) {
+    if (jump == 1) return merged(Vector{}, from, lanes);
+#ifdef MT_SHUFFLES
+    if (jump == 2 && lanes.begin < lanes.end) {
+        // From the first element that is wanted to the last, and what lies between.
+        const int64_t first = 2 * lanes.begin, last = 2 * lanes.end - 1, width = WIDTH;
+        const Vector left = merged(Vector{}, from, Lanes(std::min(first, width), std::min(last, width)));
+        const Vector right = merged(Vector{}, from + WIDTH, Lanes(std::max(first - width, int64_t{0}), std::max(last - width, int64_t{0})));
+        return every_other(left, right, std::make_index_sequence<static_cast<size_t>(WIDTH)>());
+    }
+#endif
+    float held[WIDTH] = {};
+    for (int64_t j = lanes.begin; j < lanes.end; ++j) held[j] = from[j * jump];
+    return load(held);
+}
+
+// The same where windows are longer than rows of places: squares of columns and of terms of one row of the kernel.
+__attribute__((noinline)) void pack_along_windows(const Strip& strip, int64_t start, int64_t depth, float* packed) {
+    const Correlation& s = strip.s;
+    const Windows& w = s.windows;
+    const int64_t taps = of_kernel(w), spread = w.dilation[2], jump = spread * s.strides[3];
+    int64_t lowest[WIDTH], highest[WIDTH];
+    for (int64_t first = 0; first < strip.n; first += WIDTH) {
+        const int64_t columns = std::min<int64_t>(WIDTH, strip.n - first);
+        const Column* column = strip.columns + first;
+        for (int64_t i = 0; i < columns; ++i) {
+            const int64_t begin = column[i].start[2];
+            lowest[i] = begin >= 0 ? 0 : (-begin + spread - 1) / spread;
+            highest[i] = w.input[2] - 1 - begin < 0 ? 0 : (w.input[2] - 1 - begin) / spread + 1;
+        }
+        float* to = packed + first / ACROSS * depth * ACROSS + first % ACROSS;
+        int64_t channel = start / taps;
+        Tap tap(w, start % taps);
+        for (int64_t done = 0; done < depth;) {
+            const int64_t n = std::min(std::min<int64_t>(WIDTH, depth - done), w.kernel[2] - tap.c);
+            Vector rows[WIDTH];
+            for (int64_t i = 0; i < WIDTH; ++i) rows[i] = Vector{};
+            for (int64_t i = 0; i < columns; ++i) {
+                const int64_t a = column[i].start[0] + tap.a * w.dilation[0], b = column[i].start[1] + tap.b * w.dilation[1];
+                if (!inside(a, w.input[0]) || !inside(b, w.input[1])) continue;
+                const float* from = column[i].sample + channel * s.strides[0] + a * s.strides[1] + b * s.strides[2] +
+                                    column[i].start[2] * s.strides[3] + tap.c * jump;
+                const int64_t begin = std::min(std::max(lowest[i] - tap.c, int64_t{0}), n);
+                rows[i] = merged_apart(from, jump, Lanes(begin, std::max(begin, std::min(highest[i] - tap.c, n))));
+            }
+            transpose_square(rows);
+            for (int64_t j = 0; j < n; ++j) *reinterpret_cast<Vector*>(to + (done + j) * ACROSS) = rows[j];
+            done += n;
+            tap.c += n - 1;
+            tap.next(w);
+            if (tap.a == w.kernel[0]) {
+                tap.a = 0;
+                ++channel;
+            }
+        }
+    }
+}
+
+// A tile of the product into outputs from `to`, where[j] is the place of column j.
+__attribute__((noinline)) void put_tile(const float* tile, const float* bias, int64_t high, int64_t across, float* to, int64_t of_output,
+              const int64_t* where, bool add, bool ordered) {
+    if (ordered && across == ACROSS && where[across - 1] - where[0] == across - 1 && of_output != 1) {
+        for (int64_t i = 0; i < high; ++i) {
+            float* row = to + i * of_output + where[0];
+            const float more = bias == nullptr ? 0.f : bias[i];
+            const Vector left = load(tile + i * ACROSS) + (add ? load(row) : more - Vector{});
+            const Vector right = load(tile + i * ACROSS + WIDTH) + (add ? load(row + WIDTH) : more - Vector{});
+            *reinterpret_cast<Vector*>(row) = left;
+            *reinterpret_cast<Vector*>(row + WIDTH) = right;
+        }
         return;
     }
-    float sums[TOGETHER + 4 * WIDTH];
-    for (int64_t i = 0; i < w.output[0]; ++i)
-        for (int64_t j = 0; j < w.output[1]; ++j)
-            for (int64_t first = 0; first < w.output[2]; first += TOGETHER) {
-                const int64_t n = std::min(TOGETHER, w.output[2] - first);
-                std::fill(sums, sums + n + 4 * WIDTH, bias);
-                const float* factors = weights;
-                for (int64_t c = 0; c < channels; ++c)
-                    for (int64_t a = 0; a < w.kernel[0]; ++a)
-                        for (int64_t b = 0; b < w.kernel[1]; ++b, factors += w.kernel[2]) {
-                            const int64_t depth = i * w.stride[0] + a * w.dilation[0] - w.padding[0];
-                            const int64_t height = j * w.stride[1] + b * w.dilation[1] - w.padding[1];
-                            if (depth < 0 || depth >= w.input[0] || height < 0 || height >= w.input[1]) continue;
-                            const float* row = x + ((c * w.input[0] + depth) * w.input[1] + height) * w.input[2];
-                            add_row(row, factors, w, first, n, sums);
-                        }
-                std::copy(sums, sums + n, result);
-                result += n;
+    if (of_output != 1) {
+        for (int64_t j = 0, n = 1; j < across; j += n, n = 1) {
+            while (n < WIDTH && j + n < across && where[j + n] == where[j] + n) ++n;
+            for (int64_t i = 0; i < high; ++i) {
+                float* row = to + i * of_output + where[j];
+                const Vector old = add ? load_some(row, n) : (bias == nullptr ? 0.f : bias[i]) - Vector{};
+                store_some(old + load(tile + i * ACROSS + j), row, n);
             }
-}
-
-// A tile of sums: ROWS outputs of LINES windows, which are multiplied STRETCH terms at a time. As many outputs as `ROWS_AT_ONCE`
-// share the windows once these are laid out.
-#if defined(__AVX512F__)
-constexpr int ROWS = 4, LINES = 6;
-#elif defined(__AVX2__)
-constexpr int ROWS = 2, LINES = 4;
-#else
-constexpr int ROWS = 2, LINES = 3;
-#endif
-constexpr int64_t STRETCH = 512, ROWS_AT_ONCE = 64;
-
-// Elements [first, first + n) of the window at a place, over all channels.
-inline void window_of(const float* x, const Correlation& s, int64_t place, int64_t first, int64_t n, float* line) {
-    const Windows& w = s.windows;
-    const int64_t k = place % w.output[2], j = place / w.output[2] % w.output[1], i = place / w.output[2] / w.output[1];
-    const int64_t spread = w.dilation[2], start = k * w.stride[2] - w.padding[2], jump = spread * s.strides[3];
-    const int64_t lowest = start >= 0 ? 0 : (-start + spread - 1) / spread;
-    const int64_t highest = w.input[2] - 1 - start < 0 ? 0 : (w.input[2] - 1 - start) / spread + 1;
-    int64_t d = first % w.kernel[2], b = first / w.kernel[2] % w.kernel[1];
-    int64_t a = first / w.kernel[2] / w.kernel[1] % w.kernel[0], c = first / w.kernel[2] / w.kernel[1] / w.kernel[0];
-    for (int64_t done = 0; done < n;) {
-        const int64_t run = std::min(n - done, w.kernel[2] - d);
-        const int64_t depth = i * w.stride[0] + a * w.dilation[0] - w.padding[0];
-        const int64_t height = j * w.stride[1] + b * w.dilation[1] - w.padding[1];
-        float* to = line + done;
-        if (depth < 0 || depth >= w.input[0] || height < 0 || height >= w.input[1]) {
-            std::fill(to, to + run, 0.f);
-        } else {
-            const int64_t begin = std::min(std::max(lowest - d, int64_t{0}), run);
-            const int64_t end = std::max(begin, std::min(highest - d, run));
-            const float* row = x + c * s.strides[0] + depth * s.strides[1] + height * s.strides[2];
-            copy_strided(row + (start + (d + begin) * spread) * s.strides[3], jump, end - begin, to + begin);
-            std::fill(to, to + begin, 0.f);
-            std::fill(to + end, to + run, 0.f);
         }
-        done += run;
-        d = 0;
-        if (++b == w.kernel[1]) {
-            b = 0;
-            if (++a == w.kernel[0]) {
-                a = 0;
-                ++c;
-            }
+        return;
+    }
+    // Outputs lie side by side.
+    const Vector more = bias == nullptr ? Vector{} : load_some(bias, high);
+    for (int64_t first = 0; first < across; first += WIDTH) {
+        Vector rows[WIDTH] = {};
+#pragma GCC unroll 16
+        for (int i = 0; i < HEIGHT; ++i) rows[i] = load(tile + i * ACROSS + first);
+        transpose_square(rows);
+        for (int64_t j = first; j < std::min<int64_t>(across, first + WIDTH); ++j) {
+            const Vector made = rows[j - first] + (add ? load_some(to + where[j], high) : more);
+            store_some(made, to + where[j], high);
         }
     }
 }
 
-// Adds products of `rows` of weights, `pitch` apart, and lines, STRETCH apart, lane by lane.
-template <int HIGH>
-MT_FLAT void add_products(const float* weights, int64_t pitch, const float* lines, int64_t n, Vector* sums) {
-    Vector held[HIGH][LINES];
-#pragma GCC unroll 8
-    for (int r = 0; r < HIGH; ++r)
-#pragma GCC unroll 8
-        for (int l = 0; l < LINES; ++l) held[r][l] = sums[r * LINES + l];
-    int64_t t = 0;
-    for (; t + WIDTH <= n; t += WIDTH) {
-        Vector line[LINES];
-#pragma GCC unroll 8
-        for (int l = 0; l < LINES; ++l) line[l] = load(lines + l * STRETCH + t);
-#pragma GCC unroll 8
-        for (int r = 0; r < HIGH; ++r) {
-            const Vector factor = load(weights + r * pitch + t);
-#pragma GCC unroll 8
-            for (int l = 0; l < LINES; ++l) held[r][l] += factor * line[l];
+void correlate(const float* x, const float* packed, const float* bias, float* result, const Correlation& s,
+               const CorrelationPart& part) {
+    alignas(64) thread_local static float windows[DEPTH * STRIP];
+    // What is read at once may end behind it.
+    alignas(64) float tile[HEIGHT * ACROSS + WIDTH] = {};
+    const Strip strip(x, s, part.first, part.n);
+    const int64_t panels = (part.n + ACROSS - 1) / ACROSS;
+    const bool channels = !s.lengthy && s.strides[0] == 1 && s.depth / of_kernel(s.windows) >= WIDTH / 2;
+    for (int64_t start = part.from_term; start < part.to_term; start += DEPTH) {
+        const int64_t depth = std::min(DEPTH, part.to_term - start);
+        if (s.lengthy && !s.samples_first) pack_along_windows(strip, start, depth, windows);
+        else if (channels) pack_along_channels(strip, start, depth, windows);
+        else pack_along_columns(strip, start, depth, windows);
+        const bool add = start != part.from_term;
+        for (int64_t p = 0; p < panels; ++p) {
+            const int64_t across = std::min<int64_t>(ACROSS, part.n - p * ACROSS);
+            for (int64_t o = part.from_output; o < part.to_output; o += HEIGHT) {
+                const int64_t high = std::min<int64_t>(HEIGHT, part.to_output - o);
+                multiply_some(packed + o * s.depth + start * HEIGHT, windows + p * depth * ACROSS, depth, tile, high);
+                put_tile(tile, bias == nullptr || start != 0 ? nullptr : bias + o, high, across,
+                         result + o * s.output_strides[0], s.output_strides[0], strip.where + p * ACROSS, add, !s.samples_first);
+            }
         }
-    }
-    if (t < n) {
-        const size_t bytes = sizeof(float) * static_cast<size_t>(n - t);
-        for (int r = 0; r < HIGH; ++r)
-            for (int l = 0; l < LINES; ++l) {
-                Vector factor{}, line{};
-                std::memcpy(&factor, weights + r * pitch + t, bytes);
-                std::memcpy(&line, lines + l * STRETCH + t, bytes);
-                held[r][l] += factor * line;
-            }
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < HIGH; ++r)
-#pragma GCC unroll 8
-        for (int l = 0; l < LINES; ++l) sums[r * LINES + l] = held[r][l];
-}
-
-// All outputs of a group at places [first, first + n), n <= LINES, of all samples' places one after another; samples
-// begin `of_sample` apart, and their results `of_result`.
-void correlate_long(const float* x, const float* weights, const float* bias, float* result, const Correlation& s,
-                    int64_t of_sample, int64_t of_result, int64_t first, int64_t n) {
-    const Windows& w = s.windows;
-    const int64_t places = w.output[0] * w.output[1] * w.output[2];
-    alignas(64) float lines[LINES * STRETCH];
-    alignas(64) Vector sums[ROWS_AT_ONCE * LINES];
-    for (int64_t o = 0; o < s.outputs; o += ROWS_AT_ONCE) {
-        const int64_t high = std::min(ROWS_AT_ONCE, s.outputs - o);
-        std::fill(sums, sums + high * LINES, Vector{});
-        for (int64_t start = 0; start < s.depth; start += STRETCH) {
-            const int64_t terms = std::min(STRETCH, s.depth - start);
-            for (int64_t l = 0; l < LINES; ++l) {
-                float* line = lines + l * STRETCH;
-                if (l < n) window_of(x + (first + l) / places * of_sample, s, (first + l) % places, start, terms, line);
-                else std::fill(line, line + terms, 0.f);
-            }
-            const float* from = weights + o * s.depth + start;
-            int64_t r = 0;
-            for (; r + ROWS <= high; r += ROWS)
-                add_products<ROWS>(from + r * s.depth, s.depth, lines, terms, sums + r * LINES);
-            for (; r < high; ++r) add_products<1>(from + r * s.depth, s.depth, lines, terms, sums + r * LINES);
-        }
-        for (int64_t r = 0; r < high; ++r)
-            for (int64_t l = 0; l < n; ++l) {
-                float lanes[WIDTH];
-                std::memcpy(lanes, &sums[r * LINES + l], sizeof(lanes));
-                for (int half = WIDTH / 2; half > 0; half /= 2)
-                    for (int j = 0; j < half; ++j) lanes[j] += lanes[j + half];
-                const int64_t place = (first + l) % places;
-                result[(first + l) / places * of_result + (o + r) * s.output_strides[0] + place * s.output_strides[1]] =
-                    bias == nullptr ? lanes[0] : lanes[0] + bias[o + r];
-            }
     }
 }
 
 }  // namespace
 
 extern const ConvTable conv;
-const ConvTable conv = {STRIP, LINES, packed_size, pack_weights, correlate, correlate_rows, correlate_long};
+const ConvTable conv = {STRIP, HEIGHT, DEPTH, packed_size, pack_weights, correlate};
 
 }  // namespace

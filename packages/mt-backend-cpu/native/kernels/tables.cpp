@@ -13,6 +13,7 @@ extern const PoolTable pool;
 extern const UpsampleTable pool_upsample;
 extern const LossTable loss;
 extern const ConvTable conv;
+extern const ConvRowsTable conv_rows;
 extern const AttentionTable attention;
 extern const RecurrentTable recurrent;
 extern const FftTable fft;
@@ -40,6 +41,7 @@ const Tables tables = {
     &pool_upsample,
     &loss,
     &conv,
+    &conv_rows,
     &attention,
     &recurrent,
     &fft,

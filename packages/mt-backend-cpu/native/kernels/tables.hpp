@@ -178,23 +178,34 @@ struct Correlation {
     int64_t outputs, depth;
     // Of the input, in elements: along channels and three dimensions. Of the result: along outputs and places.
     int64_t strides[4], output_strides[2];
+    // Of the weights: along outputs, channels, and three dimensions of the kernel.
+    int64_t weight_strides[5];
+    // How many samples there are, how far apart they begin, and their results.
+    int64_t samples, of_sample, of_result;
+    // Whether windows have more elements than there are places; whether columns are samples of a place, not places of a sample.
+    bool lengthy, samples_first;
+};
+
+// What is computed of a group: columns, which are the places of all samples; outputs; terms of the sums.
+struct CorrelationPart {
+    int64_t first, n, from_output, to_output, from_term, to_term;
 };
 
 struct ConvTable {
-    // How many places `correlate` takes at most, and `correlate_long`.
-    int64_t strip, lines;
+    // How many columns a part has at most; from what outputs, and from what terms, parts begin at multiples.
+    int64_t strip, height, step;
     int64_t (*packed_size)(int64_t outputs, int64_t depth);
-    // Weights (outputs, depth) in the order in which `correlate` reads them.
-    void (*pack_weights)(const float* w, int64_t outputs, int64_t depth, float* packed);
-    // One group of one sample: places [first, first + n); `bias` (outputs) may be null.
+    // Weights of a group in the order in which `correlate` reads them, of outputs [begin, end) times `height`.
+    void (*pack_weights)(const float* w, const Correlation& s, int64_t begin, int64_t end, float* packed);
+    // One group; `bias` (outputs) may be null and counts where the terms begin.
     void (*correlate)(const float* x, const float* packed, const float* bias, float* result, const Correlation& s,
-                      int64_t first, int64_t n);
+                      const CorrelationPart& part);
+};
+
+// Windows of single channels, or of few.
+struct ConvRowsTable {
     // One output of one sample, all places; x and result are row-major, weights (depth).
     void (*correlate_rows)(const float* x, const float* weights, float bias, float* result, const Correlation& s);
-    // One group, weights (outputs, depth): places [first, first + n) of all samples' places, one sample after another,
-    // which begin `of_sample` apart and whose results begin `of_result` apart.
-    void (*correlate_long)(const float* x, const float* weights, const float* bias, float* result, const Correlation& s,
-                           int64_t of_sample, int64_t of_result, int64_t first, int64_t n);
 };
 
 // softmax(query key^T, times the product of both factors) value, of rows that are `step` elements apart.
@@ -387,6 +398,7 @@ struct Tables {
     const UpsampleTable* upsample;
     const LossTable* loss;
     const ConvTable* conv;
+    const ConvRowsTable* conv_rows;
     const AttentionTable* attention;
     const RecurrentTable* recurrent;
     const FftTable* fft;

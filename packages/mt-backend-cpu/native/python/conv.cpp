@@ -29,56 +29,85 @@ bool read_sizes(PyObject* object, int spatial, int64_t least, int64_t* found, co
     return true;
 }
 
-// What a correlation is divided from: samples, groups, and where they begin.
+// Where windows of one element, or of all elements, take every row whole, rows are one.
+void join_rows(Correlation& s) {
+    Windows& w = s.windows;
+    for (int d = 1; d >= 0; --d) {
+        const bool plain = w.padding[2] == 0 && w.padding[d] == 0 && w.input[2] * s.strides[3] == s.strides[1 + d];
+        const bool places = w.kernel[2] == 1 && w.kernel[d] == 1 && w.stride[2] == 1 && w.stride[d] == 1 &&
+                            w.output[2] == w.input[2] && w.output[d] == w.input[d];
+        const bool elements = w.output[2] == 1 && w.output[d] == 1 && w.dilation[2] == 1 && w.dilation[d] == 1 &&
+                              w.kernel[2] == w.input[2] && w.kernel[d] == w.input[d] &&
+                              w.kernel[2] * s.weight_strides[4] == s.weight_strides[2 + d];
+        if (w.input[d] == 1 && w.kernel[d] == 1 && w.output[d] == 1 && w.padding[d] == 0) continue;
+        if (!plain || (!places && !elements)) return;
+        for (int64_t* sizes : {w.input, w.output, w.kernel}) {
+            sizes[2] *= sizes[d];
+            sizes[d] = 1;
+        }
+    }
+}
+
+// What a correlation is divided from.
 struct Division {
     const ConvTable* table;
     const float *x, *weights, *bias;
     float* result;
-    int64_t n, groups, of_sample, of_group, outputs, places;
-
-    const float* group(int64_t g) const { return x + g * of_group; }
-    const float* group_bias(int64_t g, const Correlation& s) const {
-        return bias == nullptr ? nullptr : bias + g * s.outputs;
-    }
-    float* group_result(int64_t g, const Correlation& s) const { return result + g * s.outputs * s.output_strides[0]; }
+    // Elements of the result; from one group to the next, of the input and of the weights.
+    int64_t size, groups, of_group, of_weights;
 };
 
-bool correlate_along_windows(const Division& all, const Correlation& s) {
-    const ConvTable* table = all.table;
-    const int64_t columns = all.n * all.places, blocks = (columns + table->lines - 1) / table->lines;
-    const int64_t cost = s.depth * (s.outputs + 4);
-    Released released(cost > GRAIN);
-    parallel(all.groups * blocks, cost >= GRAIN ? 1 : GRAIN / cost + 1, [&](int64_t begin, int64_t end) {
-        for (int64_t at = begin; at < end; ++at) {
-            const int64_t first = at % blocks * table->lines, g = at / blocks;
-            table->correlate_long(all.group(g), all.weights + g * s.outputs * s.depth, all.group_bias(g, s),
-                                  all.group_result(g, s), s, all.of_sample, all.outputs * all.places, first,
-                                  std::min(table->lines, columns - first));
-        }
-    });
-    return true;
+constexpr int64_t TASKS = 8, SMALL = 1 << 18;
+
+// Into how many sums the terms are divided: where there are few columns, and many terms, each is worked at alone. What follows
+// from the sizes alone, so that the order of a sum does not depend on the number of threads.
+int64_t sums_of(const Division& all, const Correlation& s, int64_t columns) {
+    const int64_t tasks = all.groups * ((columns + all.table->strip - 1) / all.table->strip);
+    if (tasks >= TASKS || all.size > SMALL) return 1;
+    return std::max<int64_t>(1, std::min(TASKS / tasks, s.depth / (8 * all.table->step)));
 }
 
-// False with an error where there is no memory for the packed weights.
-bool correlate_strips(const Division& all, const Correlation& s) {
+// False with an error where there is no memory for the packed weights, or for sums.
+bool correlate_strips(const Division& all, const Correlation& s, int64_t columns) {
     const ConvTable* table = all.table;
-    npy_intp size = all.groups * table->packed_size(s.outputs, s.depth);
+    const int64_t each = table->packed_size(s.outputs, s.depth), tiles = (s.outputs + table->height - 1) / table->height;
+    const int64_t strips = (columns + table->strip - 1) / table->strip, sums = sums_of(all, s, columns);
+    const int64_t terms = ((s.depth + sums - 1) / sums + table->step - 1) / table->step * table->step;
+    npy_intp size = all.groups * each, others = (sums - 1) * all.size;
     Reference packed(PyArray_SimpleNew(1, &size, NPY_FLOAT));
-    if (!packed) return false;
+    Reference more(others == 0 ? nullptr : PyArray_SimpleNew(1, &others, NPY_FLOAT));
+    if (!packed || (others != 0 && !more)) return false;
     float* ready = floats(packed);
-    const int64_t each = size / all.groups;
-    const int64_t strips = (all.places + table->strip - 1) / table->strip, cost = s.depth * s.outputs * 8;
-    Released released(cost > GRAIN || all.n * all.places > GRAIN / cost);
-    for (int64_t g = 0; g < all.groups; ++g)
-        table->pack_weights(all.weights + g * s.outputs * s.depth, s.outputs, s.depth, ready + g * each);
-    parallel(all.n * all.groups * strips, cost >= GRAIN ? 1 : GRAIN / cost + 1, [&](int64_t begin, int64_t end) {
+    float* rest = others == 0 ? nullptr : floats(more);
+    // Windows are packed for each block of outputs again: these are divided only where threads would have nothing to do.
+    const int64_t tasks = all.groups * strips * sums;
+    const int64_t blocks = num_threads() == 1 || tasks >= 4 ? 1 : std::max<int64_t>(1, std::min(tiles / 4, 4 / tasks));
+    const int64_t high = (tiles + blocks - 1) / blocks * table->height;
+    const int64_t cost = std::max<int64_t>(1, terms * high * 8), packing = s.depth * table->height;
+    Released released(cost > GRAIN || tasks * blocks > GRAIN / cost);
+    parallel(all.groups * tiles, packing >= GRAIN ? 1 : GRAIN / packing + 1, [&](int64_t begin, int64_t end) {
         for (int64_t at = begin; at < end; ++at) {
-            const int64_t first = at % strips * table->strip, g = at / strips % all.groups;
-            const int64_t sample = at / strips / all.groups;
-            table->correlate(all.group(g) + sample * all.of_sample, ready + g * each, all.group_bias(g, s),
-                             all.group_result(g, s) + sample * all.outputs * all.places, s, first,
-                             std::min(table->strip, all.places - first));
+            const int64_t g = at / tiles, tile = at % tiles;
+            table->pack_weights(all.weights + g * all.of_weights, s, tile, tile + 1, ready + g * each);
         }
+    });
+    parallel(tasks * blocks, cost >= GRAIN ? 1 : GRAIN / cost + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t at = begin; at < end; ++at) {
+            const int64_t block = at % blocks, first = at / blocks % strips * table->strip;
+            const int64_t sum = at / blocks / strips % sums, g = at / blocks / strips / sums;
+            const CorrelationPart part = {first, std::min(table->strip, columns - first), block * high,
+                                          std::min(s.outputs, (block + 1) * high), sum * terms,
+                                          std::min(s.depth, (sum + 1) * terms)};
+            if (part.from_output >= part.to_output) continue;
+            float* to = (sum == 0 ? all.result : rest + (sum - 1) * all.size) + g * s.outputs * s.output_strides[0];
+            table->correlate(all.x + g * all.of_group, ready + g * each,
+                             all.bias == nullptr ? nullptr : all.bias + g * s.outputs, to, s, part);
+        }
+    });
+    if (sums == 1) return true;
+    parallel(all.size, GRAIN, [&](int64_t begin, int64_t end) {
+        for (int64_t sum = 0; sum < sums - 1; ++sum)
+            kernels().elementwise->add(all.result + begin, rest + sum * all.size + begin, all.result + begin, end - begin);
     });
     return true;
 }
@@ -86,11 +115,11 @@ bool correlate_strips(const Division& all, const Correlation& s) {
 // correlate(x, w, bias, stride, padding, dilation, groups, channels_last, sizes=None) -> (n, outputs, *sizes)
 PyObject* correlate(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
     if (names != nullptr || (count != 9 && !counted(count, 8, "correlate"))) return refused(names, "correlate");
-    PyArrayObject *x = array_of(arguments[0], "correlate", 1), *weights = float_rows(arguments[1], "correlate", 2);
+    PyArrayObject *x = array_of(arguments[0], "correlate", 1), *weights = array_of(arguments[1], "correlate", 2);
     if (x == nullptr || weights == nullptr) return nullptr;
     const int ndim = PyArray_NDIM(x), spatial = ndim - 2;
     const bool fits = element_of(x) == Element::Float32 && PyArray_ISALIGNED(x) && spatial >= 1 && spatial <= 3 &&
-                      PyArray_NDIM(weights) == ndim && PyArray_SIZE(x) > 0 && PyArray_SIZE(weights) > 0;
+                      element_of(weights) == Element::Float32 && PyArray_ISALIGNED(weights) && PyArray_NDIM(weights) == ndim && PyArray_SIZE(x) > 0 && PyArray_SIZE(weights) > 0;
     if (!fits) {
         PyErr_SetString(PyExc_TypeError, "correlate takes elements (n, c, *) and weights (o, c / groups, *) of float32, "
                                          "of 1 to 3 dimensions");
@@ -134,23 +163,23 @@ PyObject* correlate(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
         }
         bias = static_cast<const float*>(PyArray_DATA(given));
     }
-    const ConvTable* table = kernels().conv;
     s.outputs = outputs / groups;
     s.depth = of_group * w.kernel[0] * w.kernel[1] * w.kernel[2];
     const int64_t places = w.output[0] * w.output[1] * w.output[2];
-    // Windows that are longer than there are places are multiplied along; else products pay where packed windows are
-    // used several times.
-    const bool lengthy = w.kernel[0] * w.kernel[1] * w.kernel[2] > places, few = s.outputs < 4 && !lengthy;
+    // Products pay where packed windows are used several times, or where there are many channels.
+    s.lengthy = w.kernel[0] * w.kernel[1] * w.kernel[2] > places;
+    const bool few = s.outputs < 4 && of_group <= 4 && !s.lengthy;
     const bool rows_of_channels = innermost && !few;
     if (rows_of_channels) std::rotate(shape + 1, shape + 2, shape + ndim);
     Reference result(PyArray_SimpleNew(ndim, shape, NPY_FLOAT));
     if (!result) return nullptr;
     float* to = floats(result);
-    const float* factors = static_cast<const float*>(PyArray_DATA(weights));
     if (places != 0 && few) {
         Reference held(PyArray_FROM_OF(arguments[0], NPY_ARRAY_CARRAY_RO));
-        if (!held) return nullptr;
-        const float* from = floats(held);
+        Reference rows(PyArray_FROM_OF(arguments[1], NPY_ARRAY_CARRAY_RO));
+        if (!held || !rows) return nullptr;
+        const ConvRowsTable* table = kernels().conv_rows;
+        const float *from = floats(held), *factors = floats(rows);
         const int64_t plane = w.input[0] * w.input[1] * w.input[2];
         const int64_t cost = std::max<int64_t>(1, places * s.depth / 8);
         Released released(n * outputs * cost > GRAIN);
@@ -161,16 +190,26 @@ PyObject* correlate(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
                                       bias == nullptr ? 0.f : bias[o], to + at * places, s);
             }
         });
-    } else if (places != 0) {
-        const int64_t item = PyArray_ITEMSIZE(x), of_sample = PyArray_STRIDE(x, 0) / item;
+    } else if (places != 0 && n != 0) {
+        const int64_t item = PyArray_ITEMSIZE(x);
+        s.samples = n;
+        s.of_sample = PyArray_STRIDE(x, 0) / item;
+        s.of_result = outputs * places;
+        s.samples_first = s.lengthy && s.of_sample == 1 && n >= 8;
         s.strides[0] = PyArray_STRIDE(x, 1) / item;
-        for (int d = 0; d < 3; ++d)
+        s.weight_strides[0] = PyArray_STRIDE(weights, 0) / item;
+        s.weight_strides[1] = PyArray_STRIDE(weights, 1) / item;
+        for (int d = 0; d < 3; ++d) {
             s.strides[1 + d] = d < 3 - spatial ? 0 : PyArray_STRIDE(x, d - 1 + spatial) / item;
+            s.weight_strides[2 + d] = d < 3 - spatial ? 0 : PyArray_STRIDE(weights, d - 1 + spatial) / item;
+        }
         s.output_strides[0] = rows_of_channels ? 1 : places;
         s.output_strides[1] = rows_of_channels ? outputs : 1;
-        const float* from = static_cast<const float*>(PyArray_DATA(x));
-        const Division work = {table, from, factors, bias, to, n, groups, of_sample, of_group * s.strides[0], outputs, places};
-        if (lengthy ? !correlate_along_windows(work, s) : !correlate_strips(work, s)) return nullptr;
+        join_rows(s);
+        const Division work = {kernels().conv, static_cast<const float*>(PyArray_DATA(x)),
+                               static_cast<const float*>(PyArray_DATA(weights)), bias, to, n * outputs * places, groups,
+                               of_group * s.strides[0], s.outputs * s.weight_strides[0]};
+        if (!correlate_strips(work, s, n * places)) return nullptr;
     }
     if (!rows_of_channels) return result.release();
     npy_intp order[NPY_MAXDIMS] = {0, ndim - 1};

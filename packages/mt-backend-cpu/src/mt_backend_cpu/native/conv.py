@@ -58,7 +58,7 @@ if library is not None:
             of_kernel, spread, before, count = zip(*parts, strict=True)
             part = 0 if bias is None else bias.reshape(-1, *steps)
             if None not in of_kernel:
-                turned = _row_major(_exchanged(weight[(slice(None), slice(None), *of_kernel)], groups))
+                turned = _exchanged(weight[(slice(None), slice(None), *of_kernel)], groups)
                 part = _correlate(input, turned, bias, steps, before, spread, groups, innermost, count)
             if result is None:
                 return part
@@ -102,4 +102,4 @@ if library is not None:
             bias = _row_major(bias)
         if transposed:
             return _transposed(input, weight, bias, stride, padding, dilation, output_padding, groups, innermost)
-        return _correlate(input, _row_major(weight), bias, stride, padding, dilation, groups, innermost)
+        return _correlate(input, weight, bias, stride, padding, dilation, groups, innermost)

@@ -46,6 +46,12 @@ def _weight_gradient(grad: Any, input: Any, kernel: Any, options: Any) -> Any:
     input = _conj(input)
     n, outputs = grad.shape[:2]
     channels = input.shape[1] // groups
+    input, padding = _cropped(input, grad, kernel, stride, padding, dilation)
+    if groups == 1:
+        result = ops.convolution(
+            input.transpose(0, 1), grad.transpose(0, 1), None, dilation, padding, stride, False, (0,) * len(kernel), 1
+        )
+        return result.transpose(0, 1)
     spatial = tuple(range(3, 3 + len(kernel)))
     source = (
         input.reshape((n, groups, channels, *input.shape[2:]))
@@ -58,13 +64,32 @@ def _weight_gradient(grad: Any, input: Any, kernel: Any, options: Any) -> Any:
         .reshape((outputs, n, *grad.shape[2:]))
     )
     result = ops.convolution(source, filters, None, dilation, padding, stride, False, (0,) * len(kernel), groups)
-    for i, size in enumerate(kernel):
-        result = result.narrow(i + 2, 0, size)
     return (
         result.reshape((channels, groups, outputs // groups, *kernel))
         .permute((1, 2, 0, *spatial))
         .reshape((outputs, channels, *kernel))
     )
+
+
+def _cropped(input: Any, grad: Any, kernel: Any, stride: Ints, padding: Ints, dilation: Ints) -> tuple[Any, Ints]:
+    """(input without what no window reached, the padding that it still needs).
+
+    The division by the stride had dropped it.
+    """
+    spatial = range(len(kernel))
+    rest = [
+        input.shape[i + 2] + 2 * padding[i] - stride[i] * (grad.shape[i + 2] - 1) - dilation[i] * (kernel[i] - 1) - 1
+        for i in spatial
+    ]
+    # Less than a step of the kernel gives no place more.
+    if all(rest[i] < dilation[i] for i in spatial):
+        return input, padding
+    if any(padding):
+        ends = [end for i in reversed(spatial) for end in (padding[i], padding[i] - rest[i])]
+        return ops.constant_pad_nd(input, ends), (0,) * len(kernel)
+    for i in spatial:
+        input = input.narrow(i + 2, 0, input.shape[i + 2] - rest[i])
+    return input, padding
 
 
 def _transposed_weight_gradient(grad: Any, input: Any, kernel: Any, options: Any) -> Any:
