@@ -18,6 +18,7 @@ extern PyMethodDef reduction_scan_methods[];
 extern PyMethodDef reduction_methods[];
 extern PyMethodDef join_methods[];
 extern PyMethodDef shape_methods[];
+extern PyMethodDef geometry_methods[];
 extern PyMethodDef linalg_methods[];
 extern PyMethodDef view_methods[];
 extern PyMethodDef indexing_methods[];

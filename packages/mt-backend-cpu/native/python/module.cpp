@@ -89,9 +89,11 @@ PyMODINIT_FUNC PyInit__native() {
     for (PyMethodDef* methods :
          {mt::activation_methods, mt::softmax_methods, mt::norm_methods, mt::elementwise_methods, mt::half_methods,
           mt::random_methods, mt::activation_backward_methods, mt::reduction_scan_methods, mt::linalg_methods,
-          mt::view_methods, mt::indexing_methods, mt::sort_methods, mt::order_methods, mt::matmul_methods, mt::channel_methods, mt::pool_methods,
-          mt::upsample_methods, mt::loss_methods, mt::conv_methods, mt::comparison_methods, mt::executor_methods,
-          mt::reduction_methods, mt::join_methods, mt::shape_methods, mt::attention_methods, mt::recurrent_methods, mt::fft_methods, mt::writing_methods, mt::matrix_methods})
+          mt::view_methods, mt::indexing_methods, mt::sort_methods, mt::order_methods, mt::matmul_methods,
+          mt::channel_methods, mt::pool_methods, mt::upsample_methods, mt::loss_methods, mt::conv_methods,
+          mt::comparison_methods, mt::executor_methods, mt::reduction_methods, mt::join_methods, mt::shape_methods,
+          mt::attention_methods, mt::recurrent_methods, mt::fft_methods, mt::writing_methods, mt::matrix_methods,
+          mt::geometry_methods})
         if (!mt::add_functions(module.get(), methods)) return nullptr;
     if (!mt::add_executors(module.get())) return nullptr;
     if (PyModule_AddStringConstant(module.get(), "source_hash", MT_SOURCE_HASH) < 0) return nullptr;

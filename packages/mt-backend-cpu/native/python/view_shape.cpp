@@ -42,34 +42,10 @@ PyObject* view(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject
     return reshaped(x, shape, ndim);
 }
 
-// unsqueeze(x, dim)
-PyObject* unsqueeze(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-    if (names != nullptr || !counted(count, 2, "unsqueeze")) return refused(names, "unsqueeze");
-    // Others than arrays may stand for them.
-    if (!PyArray_Check(arguments[0])) Py_RETURN_NONE;
-    PyArrayObject* x = reinterpret_cast<PyArrayObject*>(arguments[0]);
-    if (!PyLong_CheckExact(arguments[1])) Py_RETURN_NONE;
-    int overflow;
-    long long dim = PyLong_AsLongLongAndOverflow(arguments[1], &overflow);
-    const int ndim = PyArray_NDIM(x);
-    if (overflow || dim < -ndim - 1 || dim > ndim || ndim >= NPY_MAXDIMS || PyArray_SIZE(x) == 0 ||
-        !PyArray_IS_C_CONTIGUOUS(x))
-        Py_RETURN_NONE;
-    if (dim < 0) dim += ndim + 1;
-    npy_intp shape[NPY_MAXDIMS];
-    for (int d = 0; d < ndim; ++d) {
-        if (PyArray_DIM(x, d) == 1) Py_RETURN_NONE;  // NumPy makes strides along dimensions of size 1 anew
-        shape[d < dim ? d : d + 1] = PyArray_DIM(x, d);
-    }
-    shape[dim] = 1;
-    return reshaped(x, shape, ndim + 1);
-}
-
 }  // namespace
 
 PyMethodDef shape_methods[] = {
     method("view", view, "view(x, sizes), or None"),
-    method("unsqueeze", unsqueeze, "unsqueeze(x, dim), or None"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -22,6 +22,7 @@ class NativeExecutors:
         self.elementwise = library.Elementwise
         self.planned = library.Planned
         self.view = library.View
+        self.basic_index = library.basic_index
         self.recorder = library.Recorder
         self.writer = library.Writer
         self.factory = library.Factory

@@ -16,6 +16,7 @@ from .api import _functions as ops
 from .construct import from_data, tensor
 from .dispatch.memory import check_no_internal_overlap
 from .dispatch.registry import overload
+from .dispatch.views import basic_index
 from .keys import AUTOGRAD, BACKEND_MASK, CPU, FUNCTION_TRANSFORM, FUNCTIONALIZE, META, PYTHON, STRIDED, TRACING
 from .number_range import check_fill
 from .overriding import handed_over_for, must_ask
@@ -48,6 +49,15 @@ _END = 2**63 - 1
 _SEQUENCES = (list, tuple, range, np.ndarray)
 
 
+#: Call keys -> what makes the view of a basic index at once, or returns None.
+_basic: dict[int, Any] = {}
+
+
+def _basic_for(call_keys: int) -> Any:
+    found = _basic[call_keys] = basic_index(call_keys)
+    return found
+
+
 class _Foreign(Exception):
     """Raised where an index or a value is no tensor but has a ``__torch_function__``: nothing has been written yet."""
 
@@ -75,6 +85,11 @@ class IndexingMembers:
             d, array = key._dtype, key._array
             if d in _INDEX_TYPES and 0 < array.ndim <= self._array.ndim and self._keys & key._keys & CPU:
                 return _index[self._keys | key._keys | tls.mode](self, [key])
+        if kind not in TENSORS:
+            call_keys = self._keys | tls.mode
+            view = (_basic.get(call_keys) or _basic_for(call_keys))(self, key)
+            if view is not None:
+                return view
         try:
             view, indices = applied(self, key)
         except _Foreign as found:
@@ -97,7 +112,10 @@ class IndexingMembers:
             if key.__class__ in TENSORS and 0 < key._array.ndim <= len(size) and key._dtype in _INDEX_TYPES:
                 view, indices = self, [key]
             else:
-                view, indices = applied(self, key)
+                call_keys = self._keys | tls.mode
+                view, indices = (_basic.get(call_keys) or _basic_for(call_keys))(self, key), []
+                if view is None:
+                    view, indices = applied(self, key)
             if not indices:
                 _assign(view, value)
                 return

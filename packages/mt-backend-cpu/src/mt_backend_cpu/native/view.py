@@ -17,4 +17,20 @@ def row_by_row(array: np.ndarray) -> np.ndarray:
 
 if library is not None:
     short_view("view", row_major=True)(library.view)
-    short_view("unsqueeze", row_major=True)(library.unsqueeze)
+    for _names, _function in {
+        ("unsqueeze",): library.unsqueeze,
+        ("select.int",): library.select,
+        ("slice.Tensor",): library.slice,
+        ("expand",): library.expand,
+        ("permute",): library.permute,
+        ("transpose.int",): library.transpose,
+        ("t",): library.t,
+        ("squeeze",): library.squeeze,
+        ("squeeze.dim",): library.squeeze_dim,
+        ("diagonal",): library.diagonal,
+        ("unfold",): library.unfold,
+        ("unbind.int",): library.unbind,
+        ("split.Tensor",): library.split,
+        ("split_with_sizes",): library.split_sizes,
+    }.items():
+        short_view(*_names)(_function)

@@ -9,14 +9,27 @@ from weakref import ref
 from ..autograd_state import AutogradState, Creation
 from ..block import block_of, mark_layout, set_geometry, share_block
 from ..cell import Cell, cell_of
-from ..keys import AUTOGRAD, CONJUGATE, INFERENCE, MULTI_VIEW, NEGATIVE, NO_GRAD_VIEW, OTHER_INDEX, STRIDED
+from ..keys import (
+    AUTOGRAD,
+    CONJUGATE,
+    CPU,
+    FLAGS,
+    INFERENCE,
+    KEY_MASK,
+    MULTI_VIEW,
+    NEGATIVE,
+    NO_GRAD_VIEW,
+    OTHER_INDEX,
+    STRIDED,
+)
 from ..spec import View, is_contiguous
 from ..state import mode_triple, tls
 from ..tensor import Tensor, new_tensor
 from .kernel import Kernel
+from .lookup import backend_for
 from .registry import Overload
 
-__all__ = ["adopt_geometry", "as_view", "build", "link_view", "make_view", "set_geometry", "view_keys"]
+__all__ = ["adopt_geometry", "as_view", "basic_index", "build", "link_view", "make_view", "set_geometry", "view_keys"]
 
 Callee = Callable[..., Any]
 
@@ -161,6 +174,23 @@ def _fast_view(general: Callee, kernel: Kernel, backend: Any, keys: int, argumen
     if executors is None or keys & INFERENCE:
         return plain
     return executors.view(plain, function, keys, keys | STRIDED)  # type: ignore[no-any-return]
+
+
+def basic_index(call_keys: int) -> Callable[[Tensor, Any], Tensor | None]:
+    """(tensor, index) -> the view that integers, slices, None and Ellipsis pick, in one step where nobody watches any.
+
+    It returns None where operators one after the other are to decide: for other indices and for what they refuse.
+    """
+    executors = getattr(backend_for(CPU), "executors", None)
+    include, _, flags = mode_triple(call_keys)
+    if executors is None or (call_keys & KEY_MASK) & ~(FLAGS & ~INFERENCE) != CPU or include or flags:
+        return _no_view
+    keys = view_keys(CPU, call_keys)
+    return executors.view(_no_view, executors.basic_index, keys, keys | STRIDED)  # type: ignore[no-any-return]
+
+
+def _no_view(self: Tensor, index: Any) -> None:
+    return None
 
 
 def _finisher(kernel: Kernel, backend: Any, keys: int) -> Callable[[Tensor, Any], Tensor]:

@@ -76,6 +76,10 @@ class Executors(Protocol):
         """
         ...
 
+    #: (array, an integer, a slice, None, Ellipsis or a tuple of them) -> a view of the array; None where it has no
+    #: elements, for other keys, and for what is to be refused.
+    basic_index: Callee
+
     #: Overload -> what writes into the first of arrays alike without a kernel, given all arguments of the schema, or
     #: returns NotImplemented, having written nothing: ``copy_``, ``fill_.Scalar``, ``zero_``.
     writes: dict[str, Callee]
