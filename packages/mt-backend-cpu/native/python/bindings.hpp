@@ -19,6 +19,8 @@ extern PyMethodDef reduction_methods[];
 extern PyMethodDef join_methods[];
 extern PyMethodDef shape_methods[];
 extern PyMethodDef geometry_methods[];
+extern PyMethodDef pick_methods[];
+extern PyMethodDef cast_methods[];
 extern PyMethodDef linalg_methods[];
 extern PyMethodDef view_methods[];
 extern PyMethodDef indexing_methods[];

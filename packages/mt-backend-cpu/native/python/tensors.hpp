@@ -79,5 +79,6 @@ bool add_planned(PyObject* module);
 bool add_recorder(PyObject* module);
 bool add_writer(PyObject* module);
 bool add_factory(PyObject* module);
+bool add_direct(PyObject* module);
 
 }  // namespace mt

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mt_core.cell import Cell
-from mt_core.dtypes import dtype
+from mt_core.dtypes import dtype, int64
 from mt_core.state import nested, tls
 from mt_core.tensor import Tensor
 
@@ -26,6 +26,15 @@ class NativeExecutors:
         self.recorder = library.Recorder
         self.writer = library.Writer
         self.factory = library.Factory
+        self.direct = library.Direct
+        self.functions = {
+            "_to_copy": (library.to_dtype, 1),
+            "embedding": (library.pick_rows, 0),
+            "index.Tensor": (library.pick, 0),
+            "masked_select": (library.pick_masked, 0),
+            "nonzero": (library.nonzero, int64),
+            "one_hot": (library.one_hot, int64),
+        }
         self.writes = {"copy_": library.copy_into, "fill_.Scalar": library.fill_into, "zero_": library.zero_into}
 
 

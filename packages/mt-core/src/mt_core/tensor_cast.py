@@ -20,7 +20,7 @@ from .dtypes import dtype, scalar_type_name
 from .errors import no_kernel
 from .formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided
 from .hollow import within_reach
-from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, HOLLOW, INFERENCE, OF_TRANSFORM, QUANTIZED, SPARSE, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, CPU, FORWARD_GRAD, HOLLOW, INFERENCE, OF_TRANSFORM, QUANTIZED, SPARSE, STRIDED
 from .layout import channels_last_strides, suggested_format
 from .meta_array import contiguous_strides
 from .overriding import handed_over, must_ask
@@ -34,6 +34,7 @@ from .tensor_types import TENSORS
 
 __all__ = ["CastMembers"]
 
+_cpu = Device("cpu")
 _to_copy = overload("_to_copy", "creation").cache
 _pin_memory = overload("_pin_memory", "creation")
 
@@ -100,6 +101,8 @@ class CastMembers:
         return self.to(other)
 
     def cpu(self: Any, memory_format: Any = None) -> Any:
+        if memory_format is None and self._keys & BACKEND_MASK == CPU:
+            return self
         return self.to("cpu", memory_format=memory_format)
 
     def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
@@ -316,7 +319,9 @@ def _as_dtype(value: Any) -> dtype:
 
 
 def _as_device(value: Any) -> device:
-    return value if value.__class__ is device else device(value)
+    if value.__class__ is device:
+        return value
+    return _cpu if value == "cpu" else device(value)
 
 
 def _same_device(wanted: device, tensor: Any) -> bool:

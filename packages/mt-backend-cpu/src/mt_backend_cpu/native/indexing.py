@@ -78,6 +78,18 @@ if library is not None:
                 return self
         return on_numpy.index_put_(self, indices, values, accumulate)
 
+    _place = library.place
+
+    def _replaces(self: Any, indices: Any, values: Any, accumulate: bool) -> bool:
+        return not accumulate
+
+    @kernel("index_put_", half="native", accepts=Accepts(also=_replaces))
+    def index_replace_(self: Array, indices: list[Any], values: Array, accumulate: bool) -> Array:
+        """self (*), indices, values broadcast to the shape of self[indices] -> self, written into."""
+        if _place(self, indices, values):
+            return self
+        return on_numpy.index_put_(self, indices, values, accumulate)
+
     @kernel("index_put", half="native", accepts=_ADDED)
     def index_put(self: Array, indices: list[Any], values: Array, accumulate: bool) -> Array:
         """self (*L, N, *R), one index (*K) behind None for each of L, values to (*L, *K, *R) -> (*L, N, *R)."""

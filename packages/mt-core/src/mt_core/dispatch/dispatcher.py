@@ -46,7 +46,7 @@ from ..keys import (
 from ..plugins.discovery import find_layer
 from ..plugins.protocols import FALLTHROUGH
 from ..state import effective_keys, intern_mode, mode_triple, tls
-from . import composed, derived, executors, taken_apart, writers
+from . import composed, derived, direct, executors, taken_apart, writers
 from .dtype_checks import asked_before
 from .kernel import Kernel
 from .lookup import backend_for, composite_of, kernels_of
@@ -324,7 +324,9 @@ def _backend_slot(overload: Overload, key: int, call_keys: int) -> Callee:
             return otherwise
         if overload.schema.is_mutable:
             return writers.onto_memory(overload, otherwise, backend_for(key), call_keys)
-        return writers.making(overload, otherwise, backend_for(key), executors.result_keys(key, call_keys), call_keys)
+        keys = executors.result_keys(key, call_keys)
+        made = writers.making(overload, otherwise, backend_for(key), keys, call_keys)
+        return direct.before(overload, made, [], backend_for(key), keys)
     several = has_several_devices(call_keys) and key != META
     own_kernel_writes = bool(kernels) and overload.schema.is_mutable
     as_numbers = several and overload.declaration.kind == "elementwise" and not own_kernel_writes
@@ -342,6 +344,8 @@ def _backend_slot(overload: Overload, key: int, call_keys: int) -> Callee:
     # The meta device has no kernels that would meet another device's arrays; its rules accept what PyTorch's accept.
     if several or call_keys & OTHER_INDEX and key != META:
         built = on_one_device(overload, key, backend_for(key), built, as_numbers)
+    elif kernels and key != META:
+        built = direct.before(overload, built, kernels, backend_for(key), executors.result_keys(key, call_keys))
     return composed.counting(overload, built)
 
 

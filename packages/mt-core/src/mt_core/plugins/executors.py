@@ -80,6 +80,21 @@ class Executors(Protocol):
     #: elements, for other keys, and for what is to be refused.
     basic_index: Callee
 
+    #: Overload -> (function, the dtype of what it returns or the place of the argument that has it, or is it). The
+    #: function gets all arguments of the schema, arrays in place of tensors, looks at everything itself, and returns a
+    #: new array, or None where the core is to decide.
+    functions: dict[str, tuple[Callee, Any]]
+
+    def direct(self, otherwise: Callee, function: Callee, keys: int, strided: int, dtype: Any) -> Callee:
+        """One of `functions` before the executor that takes what it leaves.
+
+        Parameters
+        ----------
+        keys, strided
+            Of row-major results, and of others.
+        """
+        ...
+
     #: Overload -> what writes into the first of arrays alike without a kernel, given all arguments of the schema, or
     #: returns NotImplemented, having written nothing: ``copy_``, ``fill_.Scalar``, ``zero_``.
     writes: dict[str, Callee]

@@ -1,0 +1,30 @@
+"""A backend's functions that are the whole of an operator (`mt_core.plugins.executors.Executors.functions`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..keys import STRIDED
+from .kernel import Kernel
+from .registry import Overload
+
+__all__ = ["before"]
+
+Callee = Callable[..., Any]
+
+
+def before(overload: Overload, otherwise: Callee, kernels: list[Kernel], backend: Any, keys: int) -> Callee:
+    """The backend's function before an executor, where it has one and nobody put a kernel before its own.
+
+    Parameters
+    ----------
+    keys
+        Of the result.
+    """
+    executors = getattr(backend, "executors", None)
+    entry = None if executors is None else executors.functions.get(overload.name)
+    if entry is None or kernels and not kernels[0].own:
+        return otherwise
+    function, dtype = entry
+    return executors.direct(otherwise, function, keys, keys | STRIDED, dtype)  # type: ignore[no-any-return]
