@@ -320,7 +320,8 @@ void find(PyArrayObject* x, std::vector<int64_t>& found) {
         if (elements[i] != T(0)) found.push_back(i);
 }
 
-// nonzero(x) -> (K, dimensions of x) on rows of K places each, or None where the element type has no kernel.
+// nonzero(x) -> (K, dimensions of x) on rows of K places each, or None where the element type has no kernel, and
+// where there are no places or dimensions.
 PyObject* nonzero(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
     const char* name = "nonzero";
     if (names != nullptr || !counted(count, 1, name)) return refused(names, name);
@@ -343,6 +344,7 @@ PyObject* nonzero(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObj
     }
     const int ndim = PyArray_NDIM(x);
     const int64_t many = static_cast<int64_t>(found.size());
+    if (many == 0 || ndim == 0) Py_RETURN_NONE;  // NumPy forgets the strides of nothing
     npy_intp shape[2] = {ndim, many};
     Reference places(PyArray_SimpleNew(2, shape, NPY_INT64));
     if (!places) return nullptr;
