@@ -23,8 +23,7 @@ def before(overload: Overload, otherwise: Callee, kernels: list[Kernel], backend
         Of the result.
     """
     executors = getattr(backend, "executors", None)
-    entry = None if executors is None else executors.functions.get(overload.name)
-    if entry is None or kernels and not kernels[0].own:
+    if executors is None or kernels and not kernels[0].own or overload.name not in executors.functions:
         return otherwise
-    function, dtype = entry
+    function, dtype = executors.functions[overload.name]
     return executors.direct(otherwise, function, keys, keys | STRIDED, dtype)  # type: ignore[no-any-return]
