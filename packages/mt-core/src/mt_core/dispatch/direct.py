@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..keys import STRIDED
+from ..declarations._inference_writes import INFERENCE_WRITES
+from ..keys import INFERENCE, STRIDED
 from .kernel import Kernel
 from .registry import Overload
 
@@ -14,7 +15,9 @@ __all__ = ["before"]
 Callee = Callable[..., Any]
 
 
-def before(overload: Overload, otherwise: Callee, kernels: list[Kernel], backend: Any, keys: int) -> Callee:
+def before(
+    overload: Overload, otherwise: Callee, kernels: list[Kernel], backend: Any, keys: int, call_keys: int
+) -> Callee:
     """The backend's function before an executor, where it has one and nobody put a kernel before its own.
 
     Parameters
@@ -25,5 +28,7 @@ def before(overload: Overload, otherwise: Callee, kernels: list[Kernel], backend
     executors = getattr(backend, "executors", None)
     if executors is None or kernels and not kernels[0].own or overload.name not in executors.functions:
         return otherwise
+    if call_keys & INFERENCE and overload.name in INFERENCE_WRITES:
+        return otherwise  # which gives results the versions that they have there
     function, dtype = executors.functions[overload.name]
     return executors.direct(otherwise, function, keys, keys | STRIDED, dtype)  # type: ignore[no-any-return]

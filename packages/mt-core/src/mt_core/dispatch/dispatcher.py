@@ -326,7 +326,7 @@ def _backend_slot(overload: Overload, key: int, call_keys: int) -> Callee:
             return writers.onto_memory(overload, otherwise, backend_for(key), call_keys)
         keys = executors.result_keys(key, call_keys)
         made = writers.making(overload, otherwise, backend_for(key), keys, call_keys)
-        return direct.before(overload, made, [], backend_for(key), keys)
+        return direct.before(overload, made, [], backend_for(key), keys, call_keys)
     several = has_several_devices(call_keys) and key != META
     own_kernel_writes = bool(kernels) and overload.schema.is_mutable
     as_numbers = several and overload.declaration.kind == "elementwise" and not own_kernel_writes
@@ -345,7 +345,8 @@ def _backend_slot(overload: Overload, key: int, call_keys: int) -> Callee:
     if several or call_keys & OTHER_INDEX and key != META:
         built = on_one_device(overload, key, backend_for(key), built, as_numbers)
     elif kernels and key != META:
-        built = direct.before(overload, built, kernels, backend_for(key), executors.result_keys(key, call_keys))
+        keys = executors.result_keys(key, call_keys)
+        built = direct.before(overload, built, kernels, backend_for(key), keys, call_keys)
     return composed.counting(overload, built)
 
 
