@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.bench import performance, report, scaling  # noqa: E402
+from tools.bench import groups, in_turn, instructions, performance, performance_page, report, scaling, worker  # noqa: E402
 
 OURS = {"4x4, no gradient/add": 3e-6, "4x4, no gradient/exp": 2e-6, "larger/import": 0.1}
 THEIRS = {"4x4, no gradient/add": 1e-6, "4x4, no gradient/exp": 6e-6, "larger/import": 1.0}
@@ -73,34 +73,83 @@ def test_the_figures_of_the_simulation_are_fitted_to_two_processes():
 
 
 def test_what_got_slower_is_named_the_worst_first():
-    before = {"forward/add": 1.0, "forward/exp": 1.0, "forward/sum": 1.0, "machine/bytes per second": 1.0}
-    ours = {"forward/add": 1.5, "forward/exp": 1.05, "forward/sum": 3.0, "machine/bytes per second": 9.0}
-    assert performance.slower(ours, before) == ["forward/sum: 3.00", "forward/add: 1.50"]
-    assert performance.slower(before, ours) == []
+    before = {"forward/add": 1.0, "forward/exp": 1.0, "forward/sum": 1.0, "forward/new": 0.0}
+    ours = {"forward/add": 1.5, "forward/exp": 1.05, "forward/sum": 3.0}
+    assert performance.slower(ours, before, 1.1) == ["forward/sum: 3.000", "forward/add: 1.500"]
+    assert performance.slower(ours, ours, 1.0) == []
 
 
-def test_the_page_tells_means_and_the_largest_ratio():
-    found = {
-        "mindtorch": {"1": {"forward/add": 2.0, "forward/exp": 1.0, "growth/add/1": 5.0}},
-        "torch": {"1": {"forward/add": 1.0, "forward/exp": 2.0, "growth/add/1": 1.0}},
-    }
-    lines = performance.page(found, "made today").splitlines()
-    assert "made today" in lines
-    assert "| forward | 1 | 1.00 | 0.9 | 2.00 (add) | 1.3 |" in lines
-    assert "| forward: exp | 0.50 |" in lines
-    assert not any("growth" in line for line in lines)
+SECONDS = {
+    "mindtorch": {"1": {"forward/add": 2.0, "forward/exp": 1.0, "growth/add/1": 5.0}, "2": {"forward/add": 1.0}},
+    "torch": {"1": {"forward/add": 1.0, "forward/exp": 2.0, "growth/add/1": 1.0}, "2": {"forward/add": 2.0}},
+}
 
 
-def test_large_cases_run():
-    command = [
-        sys.executable,
-        "-m",
-        "tools.bench.measure_large",
-        "mindtorch",
-        "--only=forward/transposed",
-        "--seconds=0.001",
-    ]
-    finished = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    found = json.loads(finished.stdout)
-    assert sorted(found) == ["forward/transposed copy"]
-    assert all(0 < seconds < 10 for seconds in found.values())
+def test_the_page_tells_means_the_largest_ratio_and_what_failed():
+    found = in_turn.Measured(SECONDS, {"torch, threads 1, forward/mul": "no such operator"}, {})
+    lines = performance_page.page(found, performance_page.about(6)).splitlines()
+    assert "| forward | 1 | 2 | 1.00 | 0.9 | 2.00 (add) | 1.3 | 1 |" in lines
+    assert "| forward | 2 | 1 | 0.50 | 0.9 | 0.50 (add) | 1.3 | 0 |" in lines
+    assert "| add | 2.00 | 2e+06 | 0.50 | 1e+06 |" in lines
+    assert "| exp | 0.50 | 1e+06 | | |" in lines
+    assert "Not measured: torch, threads 1, forward/mul: no such operator" in lines
+    assert not any("growth" in line.lower() for line in lines)
+
+
+def test_what_is_asked_for_is_a_part_of_the_name_or_the_end_of_the_group():
+    assert groups.chosen("conv", "forward", "conv, 3x3")
+    assert groups.chosen("ward/conv", "backward", "conv, 3x3")
+    assert not groups.chosen("back/conv", "backward", "conv, 3x3")
+    assert not groups.chosen("backward/conv", "backward", "relu")
+
+
+def test_two_sides_are_measured_in_turn():
+    ours = in_turn.Library(sys.executable, "mindtorch")
+    found = in_turn.measure({"here": ours, "there": ours}, "4x4, no gradient/gelu", 2, 0.05, machine=False)
+    assert found.errors == {}
+    for side in ("here", "there"):
+        assert list(found.seconds[side]) == ["1"], "no process is started for other threads"
+        assert list(found.seconds[side]["1"]) == ["4x4, no gradient/gelu"]
+        assert 1e-8 < found.seconds[side]["1"]["4x4, no gradient/gelu"] < 1
+
+
+class TwoCalls:
+    """In a library's place: one call of the group works, the other does not."""
+
+    def add(self) -> None:
+        """Nothing is computed."""
+
+    def mul(self) -> None:
+        raise NotImplementedError("mul is missing")
+
+
+def test_what_raises_is_told_with_its_words(monkeypatch):
+    made = {"add": TwoCalls().add, "mul": TwoCalls().mul}
+    monkeypatch.setitem(groups.GROUPS, "two", groups.Group(lambda torch: made, 1, (1,), None, 0))
+    side = worker.Side(None)
+    assert side.answer(["make", "two"]) == ["add", "mul"]
+    assert 0 < side.answer(["time", "add", 1]) < 1
+    assert side.answer(["time", "mul", 1]) == {"error": "NotImplementedError: mul is missing"}
+    assert "KeyError" in side.answer(["make", "three"])["error"]
+
+
+def test_the_least_time_of_batches_counts():
+    calls = []
+    assert worker.least(lambda: calls.append(1), 7, 0.001) < 0.001
+    assert len(calls) % 7 == 0
+
+
+def test_counts_of_instructions_are_those_between_two_marks(tmp_path):
+    for number, counted in enumerate((900, 40, 17, 600), 1):
+        (tmp_path / f"counted.{number}").write_text(f"version: 1\npart: {number}\nsummary: {counted}\n")
+    assert instructions._put_together([["a/x", 4], ["a/y", 1]], tmp_path) == {"a/x": 10.0, "a/y": 600.0}
+    with pytest.raises(RuntimeError, match="wrote 4 counts of 1 calls"):
+        instructions._put_together([["a/x", 4]], tmp_path)
+
+
+@pytest.mark.parametrize("group", [name for name in groups.GROUPS if name != "growth"])
+def test_every_group_is_made_and_a_call_of_it_runs(group):
+    torch = pytest.importorskip("mindtorch")
+    made = groups.GROUPS[group].make(torch)
+    assert len(made) >= 8
+    next(iter(made.values()))()

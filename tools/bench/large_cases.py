@@ -1,4 +1,4 @@
-"""Large kernels, whole models, and single kernels of growing size, for a module that looks like ``torch``."""
+"""Large kernels, and single kernels of growing size, for a module that looks like ``torch``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-__all__ = ["GROUPS", "SIZES", "backward", "forward", "growth", "steps"]
+__all__ = ["SIZES", "backward", "forward", "growth"]
 
 Case = Callable[[], Any]
 
@@ -138,81 +138,6 @@ def backward(torch: ModuleType) -> dict[str, Case]:
     return {name: with_gradient(call) for name, call in calls.items()}
 
 
-def _models(torch: ModuleType) -> dict[str, tuple[Any, Any, int]]:
-    """Name -> (model, inputs, classes)."""
-    nn = torch.nn
-
-    class Residual(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self, inputs: int, outputs: int, stride: int) -> None:
-            super().__init__()
-            self.first, self.second = nn.Conv2d(inputs, outputs, 3, stride, 1), nn.Conv2d(outputs, outputs, 3, 1, 1)
-            self.norms = nn.ModuleList([nn.BatchNorm2d(outputs), nn.BatchNorm2d(outputs)])
-            self.beside = nn.Conv2d(inputs, outputs, 1, stride)
-
-        def forward(self, x: Any) -> Any:
-            y = self.norms[1](self.second(self.norms[0](self.first(x)).relu()))
-            return (y + self.beside(x)).relu()
-
-    class Sequence(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self, body: Any, width: int) -> None:
-            super().__init__()
-            self.words, self.body, self.head = nn.Embedding(2000, width), body, nn.Linear(width, 20)
-
-        def forward(self, tokens: Any) -> Any:
-            found = self.body(self.words(tokens))
-            return self.head((found[0] if isinstance(found, tuple) else found).mean(1))
-
-    def encoder(width: int, layers: int) -> Any:
-        layer = nn.TransformerEncoderLayer(width, width // 32, 4 * width, 0.1, "gelu", batch_first=True)
-        return Sequence(nn.TransformerEncoder(layer, layers, enable_nested_tensor=False), width)
-
-    stages = [Residual(16, 16, 1), Residual(16, 32, 2), Residual(32, 64, 2)]
-    residual = nn.Sequential(
-        nn.Conv2d(3, 16, 3, 1, 1), *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 20)
-    )
-    dense = nn.Sequential(nn.Linear(512, 384), nn.ReLU(), nn.Linear(384, 128), nn.ReLU(), nn.Linear(128, 20))
-    tokens = torch.randint(0, 2000, (8, 48))
-    return {
-        "dense": (dense, torch.randn(96, 512), 20),
-        "residual network": (residual, torch.randn(12, 3, 32, 32), 20),
-        "recurrent (GRU)": (Sequence(nn.GRU(64, 64, 2, batch_first=True), 64), tokens, 20),
-        "transformer, width 64": (encoder(64, 2), tokens, 20),
-        "transformer, width 256": (encoder(256, 3), tokens, 20),
-    }
-
-
-def steps(torch: ModuleType, training: bool) -> dict[str, Case]:
-    """Steps of training, or passes forward in evaluation mode, of small models."""
-    torch.manual_seed(0)
-    made = {}
-    for name, (model, inputs, classes) in _models(torch).items():
-        labels = torch.randint(0, classes, (len(inputs),))
-        made[name] = _step(torch, model, inputs, labels) if training else _pass(torch, model, inputs)
-    return made
-
-
-def _step(torch: ModuleType, model: Any, inputs: Any, labels: Any) -> Case:
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-
-    def run() -> None:
-        model.train()
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(model(inputs), labels).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-
-    return run
-
-
-def _pass(torch: ModuleType, model: Any, inputs: Any) -> Case:
-    def run() -> None:
-        model.eval()
-        with torch.no_grad():
-            model(inputs)
-
-    return run
-
-
 def growth(torch: ModuleType) -> dict[str, Case]:
     """Kernels from one element to 10^8, fewer where they need more arithmetic."""
     made: dict[str, Case] = {}
@@ -227,13 +152,3 @@ def growth(torch: ModuleType) -> dict[str, Case]:
             square = torch.ones(edge, edge)
             made[f"matmul/{size}"] = _without_gradient(torch, lambda a=square: a @ a)
     return made
-
-
-#: Group -> what makes its calls.
-GROUPS: dict[str, Callable[[ModuleType], dict[str, Case]]] = {
-    "forward": forward,
-    "backward": backward,
-    "training step": lambda torch: steps(torch, True),
-    "forward pass": lambda torch: steps(torch, False),
-    "growth": growth,
-}
