@@ -91,7 +91,8 @@ class MersenneTwister:
     def drawn_from(self, draws: bool = True) -> Any:
         """The capsule of NumPy's bit generator, for a kernel that draws from the state in it.
 
-        `draws` tells whether it draws a word at all. The caller holds `lock` meanwhile.
+        `draws` tells whether it draws a word at all. The caller holds `lock` meanwhile, and the engine itself: NumPy's
+        capsule does not keep the state that it leads to.
         """
         self._fresh = self._fresh and not draws
         return self._bits.capsule
