@@ -29,7 +29,11 @@ KINDS: dict[str, tuple[str, str, dict[str, str], list[str]]] = {
     "address": (
         "address,undefined",
         "libasan.so",
-        {"ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1"},
+        {
+            # Sizes beyond memory are asked for, and must be refused as they are without sanitizers.
+            "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1:allocator_may_return_null=1",
+            "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+        },
         [*map(str, sorted(TESTS.glob("test_native_*.py"))), str(TESTS / "test_exam.py")],
     ),
     # Two threads in one kernel, and kernels that divide their work; what is not instrumented is not looked at.
