@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -23,9 +24,10 @@ def _add(call: Call, self: Value, other: Any, alpha: Any) -> Value:
     scale = convert(alpha, a.dtype)
     if a.dtype == jnp.bool_:
         return call.result(a | (b & scale))
+    is_plain = not isinstance(alpha, jax.Array) and alpha == 1
     if call.name.startswith("rsub"):
-        return call.result(b - (a if alpha == 1 else a * scale))
-    scaled = b if alpha == 1 else b * scale
+        return call.result(b - (a if is_plain else a * scale))
+    scaled = b if is_plain else b * scale
     return call.result(a - scaled if call.name.startswith("sub") else a + scaled)
 
 

@@ -46,7 +46,13 @@ def _added(call: Call, self: Value, a: Value, b: Value, beta: Any, alpha: Any) -
     return call.result(start + product if product.size else start)
 
 
-@lower("linear", "_linear_of_rows")
+@lower("_linear_of_rows")
+def _linear_of_rows(call: Call, bias: Value, input: Value, weight: Value) -> Value:
+    product = _product(call, input, weight.T)
+    return call.result(product + convert(bias, product.dtype))
+
+
+@lower("linear")
 def _linear(call: Call, input: Value, weight: Value, bias: Value | None) -> Value:
     product = _product(call, input, weight.T)
     return call.result(product if bias is None else product + convert(bias, product.dtype))
