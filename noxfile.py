@@ -159,6 +159,9 @@ def exam(session: nox.Session) -> None:
     if session.posargs[:1] == ["npu"]:  # it needs MindSpore, which needs an environment of its own
         session.notify("exam_on_npu", session.posargs)
         return
+    if session.posargs[:1] == ["xla"]:  # it needs jax
+        session.notify("exam_on_xla", session.posargs)
+        return
     prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(APART)])
     session.run("python", "-m", "tools.exam", *session.posargs)
 
@@ -222,6 +225,13 @@ def tests_xla(session: nox.Session) -> None:
     """Programs compiled by XLA: operators, training steps, what breaks a graph."""
     prepare(session, [*workspace((*BASE, "mt-xla")), *TEST_TOOLS, JAX])
     session.run("pytest", str(XLA_TESTS), "--timeout=600", "--numprocesses=2", *session.posargs)
+
+
+@nox.session
+def exam_on_xla(session: nox.Session) -> None:
+    """Take the whole exam on device xla and write exam-xla.md, as ./dev exam xla does: hours on a CPU."""
+    prepare(session, [*workspace((*BASE, "mt-xla")), *TEST_TOOLS, JAX])
+    session.run("python", "-W", "ignore", "-m", "tools.exam", *(session.posargs or ["xla"]))
 
 
 @nox.session

@@ -21,6 +21,8 @@ PACKAGES = Path(__file__).parents[2] / "packages"
 ALTERED = PACKAGES / "mt-backend-cpu" / "tests" / "altered_differences.toml"
 #: Device type -> the backend's name, where that is another.
 BACKENDS = {"cuda": "gpu", "npu": "ascend"}
+#: Device types that lack kernels: operators whose samples find none are passed over, and the report names them.
+PARTIAL = {"xla": PACKAGES / "mt-xla" / "tests" / "gaps.toml"}
 STORED = PACKAGES / "mt-backend-cpu" / "tests" / "snapshots" / "samples"
 
 
@@ -93,6 +95,7 @@ def make_exams(device_type: str, gaps: Path | None = None, share: float = 1) -> 
     known = merge_gaps(*(read_gaps(path) for path in ([gaps] if gaps else gaps_of(device_type)) if path.is_file()))
     reference = StoredReference(STORED, "run make_samples.py") if device_type == "cpu" else DeviceReference("cpu")
     facts = {"device_type": device_type, "gaps": known, "reference": reference, "calculates": proof.calculates}
+    facts["partial"] = device_type in PARTIAL
     results = type("Results", (*proof.bases, BackendExam), facts)()
     return Exams(results, _derivatives(device_type, proof, known, share) if proof.calculates else None)
 
@@ -102,6 +105,8 @@ def gaps_of(device_type: str) -> list[Path]:
     if device_type in NAMES:
         tests = PACKAGES / "mt-core" / "tests"
         return [tests / "proof_gaps.toml", tests / f"{device_type}_gaps.toml"]
+    if device_type in PARTIAL:
+        return [PARTIAL[device_type]]
     return [PACKAGES / f"mt-backend-{BACKENDS.get(device_type, device_type)}" / "tests" / "gaps.toml"]
 
 

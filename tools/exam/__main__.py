@@ -21,11 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mt_core.plugins.coverage import coverage
 from mt_core.plugins.discovery import find_backend
 from mt_core.plugins.runtime_access import count_devices, no_device
 from mt_core.testing.proofs import NAMES
 
-from . import Check, make_exams
+from . import PARTIAL, Check, make_exams
 
 #: What a child's lines begin with; all others are the libraries' own words.
 MARK = "exam: "
@@ -139,6 +140,9 @@ def report(device: str, about: list[tuple[str, str]], taken: list[Outcome], seco
     if failures:
         lines += ["", "## Failures", ""]
         lines += [f"- {o.name}, `{o.operator}`: {o.said[:400]}" for o in failures]
+    if device in PARTIAL:
+        missing = [name for name, found in coverage(device).items() if found.state == "missing"]
+        lines += ["", "## Operators without a kernel", "", " ".join(f"`{name}`" for name in missing)]
     lines += ["", "## Known gaps", ""]
     lines += [f"- {o.name}, `{o.operator}`: {o.reason}" for o in taken if o.reason]
     return "\n".join(lines) + "\n"

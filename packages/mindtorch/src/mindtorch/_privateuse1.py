@@ -30,6 +30,9 @@ _IN_TREE = frozenset(
     "cpu cuda fpga hip hpu ideep ipu lazy maia meta mkldnn mps mtia opencl opengl ve vulkan xla xpu".split()
 )
 
+#: Those of them for which PyTorch has no module: a backend's runtime makes one.
+_WITHOUT_MODULE = frozenset(("xla",))
+
 
 def rename_privateuse1_backend(backend_name: str) -> None:
     """Give PyTorch's private device type a name, once in a process: ``torch.device(name)`` is it from then on.
@@ -84,7 +87,8 @@ def module_of_backend(name: str) -> ModuleType | None:
     registered = _registered.get(name)
     if registered is not None:
         return registered
-    if name in _IN_TREE or name not in discovery.backend_entry_points():
+    has_none = name in _IN_TREE and name not in _WITHOUT_MODULE
+    if has_none or name not in discovery.backend_entry_points():
         return None
     return _device_module.third_party_module(name)
 

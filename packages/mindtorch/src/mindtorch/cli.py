@@ -28,8 +28,9 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser(
         "run",
         help="run a program, with mindtorch for PyTorch",
-        usage="mindtorch run [--nproc N] [--max-restarts N] [-m] PROGRAM [ARGUMENT ...]",
+        usage="mindtorch run [--device DEVICE | --nproc N] [--max-restarts N] [-m] PROGRAM [ARGUMENT ...]",
     )
+    run.add_argument("--device", metavar="DEVICE", help="the program's default device: xla, cuda:1")
     run.add_argument("--nproc", type=int, metavar="N", help="run it on N processes, as `torchrun --standalone` does")
     run.add_argument("--max-restarts", type=int, metavar="N", default=0, help="with --nproc: how often to start anew")
     run.add_argument("-m", dest="is_module", action="store_true", help="PROGRAM is a module, as for `python -m`")
@@ -56,8 +57,15 @@ def _run(options: argparse.Namespace) -> int:
 
     install_as_torch()
     if options.nproc is not None:
+        if options.device is not None:
+            print("mindtorch run: --device is for one process, not with --nproc", file=sys.stderr)
+            return 2
         return _run_many(options)
     activate()  # after that: an extension may say `import torch`
+    if options.device is not None:
+        from . import set_default_device  # lazy: few programs are moved
+
+        set_default_device(options.device)
     sys.argv = [options.program, *options.arguments]
     if options.is_module:
         sys.path.insert(0, "")

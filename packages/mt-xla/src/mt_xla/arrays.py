@@ -49,12 +49,15 @@ class Layout:
                 value = value[(slice(None),) * dim + (slice(0, 1),)]
         return value.transpose(self._order)
 
+    def strides_in(self, itemsize: int) -> tuple[int, ...]:
+        """Strides in bytes."""
+        return tuple([stride * itemsize for stride in self._strides])
+
     def seen(self, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         """Elements that lie row by row, in the shape and strides of the result."""
         if self.is_plain:
             return array
-        strides = [stride * array.itemsize for stride in self._strides]
-        return np.lib.stride_tricks.as_strided(array, shape, strides)
+        return np.lib.stride_tricks.as_strided(array, shape, self.strides_in(array.itemsize))
 
 
 def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:

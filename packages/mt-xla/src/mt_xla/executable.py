@@ -16,6 +16,8 @@ from mt_core.tensor import from_array
 
 from .arrays import Layout, array_of, tensor_of
 from .calls import Check, checked, convert, jax_dtype
+from .device.array import device_of, replace
+from .device.tensors import on_device, overwrite, result_of, values_of
 from .draws import Draw, drawn
 from .interpreter import Interpreter
 from .philox import PhiloxDraw
@@ -62,15 +64,21 @@ class Executable:
         self._draws: list[Draw | PhiloxDraw] = [draw for draw in draws if draw is not None]
         given = {node: place for place, node in enumerate(self._inputs)}
         self._results = [_Result(node, given, first) for node, first in _firsts(output.args[0])]
+        self._has_host_results = any(r.layout is not None and not on_device(r.like) for r in self._results)
         self._interpreter = Interpreter(graph, self._inputs, [draw.node for draw in self._draws])
         self._checks: list[Check] = []
         self._dtypes = [_dtype_of(value) for value in inputs]
+        self._devices = [_device_of(value) for value in inputs]
+        self._donated: list[int] = []
         self._shapes = self._shapes_of(inputs)
 
     def compile(self) -> None:
         """Have XLA compile the program."""
         with jax.enable_x64(True):
-            lowered = jax.jit(self._program).lower(*self._shapes)
+            if any(device is not None for device in self._devices):
+                self.trace()  # tells what is written: its memory is the program's to overwrite
+                self._donated = [place for place in self._written if self._devices[place] is not None]
+            lowered = jax.jit(self._program, donate_argnums=self._donated).lower(*self._shapes)
             self._run = lowered.compile(compiler_options={"xla_allow_excess_precision": False})
 
     def trace(self) -> None:
@@ -81,8 +89,8 @@ class Executable:
     def _shapes_of(self, inputs: Sequence[Any]) -> list[Any]:
         shapes = [() if dtype is None else tuple(t.shape) for t, dtype in zip(inputs, self._dtypes, strict=True)]
         given = [
-            jax.ShapeDtypeStruct(shape, jnp.result_type(value) if dtype is None else dtype)
-            for value, shape, dtype in zip(inputs, shapes, self._dtypes, strict=True)
+            jax.ShapeDtypeStruct(shape, jnp.result_type(value) if dtype is None else dtype, sharding=_on(device))
+            for value, shape, dtype, device in zip(inputs, shapes, self._dtypes, self._devices, strict=True)
         ]
         return [*given, *(like for draw in self._draws for like in draw.likes)]
 
@@ -99,26 +107,48 @@ class Executable:
         for result in self._results:
             if result.layout is not None:
                 found.append(result.layout.put(_as(values[result.node], result.like)))
-        found.extend(values[self._inputs[place]] for place in self._written)
-        return [*found, jnp.stack([check.holds for check in checks])] if checks else found
+        written = [values[self._inputs[place]] for place in self._written]
+        if not checks:
+            return [*found, *written]
+        holds = jnp.stack([check.holds for check in checks])
+        for i, place in enumerate(self._written):
+            if place in self._donated:  # what a program that refuses was given is given back
+                written[i] = jnp.where(holds.all(), written[i], arrays[place])
+        return [*found, *written, holds]
 
     def __call__(self, *given: Any) -> list[Any]:
         """The results, of tensors that have memory of their own or are inputs."""
         with no_grad(), jax.enable_x64(True):
-            arrays = [array_of(value) for value in given]
+            there = values_of(given, self._donated)
+            arrays = [there[place] if place in there else array_of(value) for place, value in enumerate(given)]
             for draw in self._draws:
                 arrays.extend(draw.arrays())
-            # It is waited for: memory of inputs and results is shared with tensors, which know of no later moment.
-            found = jax.block_until_ready(self._run(*arrays))
-            if self._checks:
-                self._refuse(np.asarray(found.pop()))
+            found = self._run(*arrays)
+            if len(there) < len(given) or self._has_host_results:
+                # Memory of inputs and results is shared with tensors of the CPU, which know of no later moment.
+                jax.block_until_ready(found)
+            holds = np.asarray(found.pop()) if self._checks else None
+            is_refused = holds is not None and not holds.all()
             for place in reversed(self._written):
-                given[place].copy_(from_array(np.asarray(found.pop())))
+                value = found.pop()
+                if is_refused:
+                    if place in self._donated:
+                        replace(given[place]._array, value)
+                elif place in there:
+                    overwrite(given[place], value)
+                else:
+                    given[place].copy_(from_array(np.asarray(value)))
+            if holds is not None:
+                self._refuse(holds)
             computed = iter(found)
             made: list[Any] = []
             for result in self._results:
                 if result.layout is not None:
-                    made.append(tensor_of(next(computed), result.layout, result.shape))
+                    value = next(computed)
+                    if on_device(result.like):
+                        made.append(result_of(value, result.layout, result.like))
+                    else:
+                        made.append(tensor_of(value, result.layout, result.shape))
                 elif result.same is not None:
                     made.append(made[result.same].clone())
                 else:
@@ -157,6 +187,15 @@ def _firsts(results: Sequence[Any]) -> list[tuple[Any, int | None]]:
 
 def _dtype_of(value: Any) -> Any:
     return jax_dtype(value.dtype) if isinstance(value, Tensor) else None
+
+
+def _device_of(value: Any) -> Any:
+    """jax's device of a tensor of device ``xla``."""
+    return device_of(value.device.index or 0) if on_device(value) else None
+
+
+def _on(device: Any) -> Any:
+    return None if device is None else jax.sharding.SingleDeviceSharding(device)
 
 
 def _as(value: Any, like: Any) -> Any:

@@ -9,6 +9,7 @@ from mindtorch import _logging
 from mindtorch._dynamo.eval_frame import CapturedProgram
 from mindtorch._dynamo.exc import Unsupported
 from mindtorch._dynamo.utils import counters
+from mindtorch._functorch._aot_autograd.runtime import SharedMemory
 from mindtorch._functorch.aot_autograd import aot_module_simplified, make_boxed_func
 from mindtorch._functorch.partitioners import default_partition
 
@@ -70,6 +71,16 @@ def compiled_module(module: Any, inputs: Sequence[Any], rng: str = "torch") -> C
         check_graph(joint, rng)
         return default_partition(joint, given, **settings)
 
-    return aot_module_simplified(
-        module, inputs, fw_compiler=compiled, bw_compiler=compiled, partition_fn=checked_partition
-    )
+    run = aot_module_simplified(
+        module, inputs, fw_compiler=compiled, bw_compiler=compiled, partition_fn=checked_partition,
+        keep_inference_input_mutations=True,
+    )  # fmt: skip
+
+    def serving(*given: Any) -> Any:
+        try:
+            return run(*given)
+        except SharedMemory as error:  # it is told before anything has run
+            _logging.artifact("graph_breaks", "A graph runs operator by operator: %s", error)
+            return module(*given)
+
+    return serving

@@ -26,7 +26,7 @@ from .._unsupported import refusal
 from ..fx.experimental.symbolic_shapes import ShapeEnv
 from ..fx.graph_module import GraphModule
 from ._aot_autograd.analysis import planned
-from ._aot_autograd.runtime import Runtime, differentiated
+from ._aot_autograd.runtime import Runtime, SharedMemory, differentiated
 from ._aot_autograd.schemas import Plan
 from ._aot_autograd.tracing import inference_graph, joint_graph, tangents_of
 from ._aot_autograd.training_step import TrainingStep, differentiates
@@ -121,7 +121,7 @@ def _refuse_shared(args: Sequence[Any], plan: Plan) -> None:
     for written in plan.written:
         memory = places[written.place]._cdata
         if any(place != written.place and other._cdata == memory for place, other in places.items()):
-            raise NotImplementedError("aot_autograd: arguments that share memory which is written to are not supported")
+            raise SharedMemory
 
 
 def _compiled(function: Callable[..., Sequence[Any]], args: Sequence[Any], settings: _Settings) -> Runtime:
@@ -185,10 +185,12 @@ def _training_step(function: Callable[..., Sequence[Any]], args: Sequence[Any], 
         with mode:
             plan = planned(step, fakes, requires_grad, [True] * len(fakes))
         _refuse_shared(given, plan)
-        graph = inference_graph(step, fakes, plan, settings.decompositions, False, requires_grad)
+        changes = any(one.is_relaid or one.requires_grad and not one.is_hidden for one in plan.written)
+        keeps = settings.keeps_writes and not changes
+        graph = inference_graph(step, fakes, plan, settings.decompositions, keeps, requires_grad)
         with excluding(AUTOCAST), no_grad(), _compiling("inference"):
             run = settings.inference_compiler(graph, fakes)
-        return Runtime(plan, functools.partial(_without_history, run))
+        return Runtime(plan, functools.partial(_without_history, run), keeps)
 
     return TrainingStep(function, args, compiled)
 

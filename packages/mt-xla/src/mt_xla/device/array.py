@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import threading
 from typing import Any
 
 import jax
@@ -17,7 +16,7 @@ from mt_core.strided_array import StridedArray
 from ..calls import Value, convert
 from .windows import Window, read_window, write_window
 
-__all__ = ["Box", "XlaArray", "device_of", "fresh", "put", "read", "write"]
+__all__ = ["Box", "XlaArray", "device_of", "fresh", "put", "read", "replace", "write"]
 
 _numbers = itertools.count(1)
 _row_major = functools.lru_cache(4096)(contiguous_strides)
@@ -45,16 +44,13 @@ class Box:
         Of the device.
     number
         Stands for an address.
-    lock
-        Held while a program that takes the buffer is given it.
     """
 
-    __slots__ = ("_buffer", "_form", "index", "lock", "number")
+    __slots__ = ("_buffer", "_form", "index", "number")
 
     def __init__(self, buffer: jax.Array | None, index: int, form: tuple[int, np.dtype] | None = None) -> None:
         self._buffer, self._form, self.index = buffer, form, index
         self.number = next(_numbers)
-        self.lock = threading.Lock()
 
     @property
     def buffer(self) -> jax.Array:
@@ -157,6 +153,14 @@ def write(array: XlaArray, value: Value) -> None:
             box.buffer = made if made is not value else jnp.copy(made)
         else:
             box.buffer = _writer(array.window)(box.buffer, value)
+
+
+def replace(array: XlaArray, value: jax.Array) -> None:
+    """Give a window elements that nobody else has: where it is all of its box, they are its buffer then."""
+    if array.is_whole and value.dtype == array.dtype and value.shape == array.shape:
+        array.box.buffer = value
+    else:
+        write(array, value)
 
 
 def fresh(value: jax.Array, index: int) -> XlaArray:

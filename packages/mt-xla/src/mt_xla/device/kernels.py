@@ -36,6 +36,8 @@ __all__ = ["LoweredKernel", "register_lowerings"]
 _WHOLE = frozenset(("convolution_backward",))
 #: What is had without a program of its own.
 _BY_CONTRACT = frozenset(("clone", "_to_copy", "detach"))
+#: Operators whose second argument is a list of indices, masks among them.
+_INDEXED = frozenset(("index.Tensor", "index_put"))
 #: So many programs of an operator are kept.
 _KEPT = 512
 
@@ -49,7 +51,9 @@ def register_lowerings(key: int, family: str) -> None:
         if declaration.family != family or declaration.functional is not None or name in CONTRACT_KERNELS:
             continue
         if name in LOWERINGS and _is_kernel(name, declaration.kind):
-            kernel = LoweredKernel(find_overload(name), LOWERINGS[name])
+            kernel: Callable[..., Any] = LoweredKernel(find_overload(name), LOWERINGS[name])
+            if name in _INDEXED:
+                kernel = _with_places(kernel)
             register_kernel(key, (name,), kernel, half="native")
 
 
@@ -57,6 +61,22 @@ def _is_kernel(name: str, kind: str) -> bool:
     if name in _BY_CONTRACT or any(r.alias is not None for r in find_overload(name).schema.returns):
         return False
     return kind in ("elementwise", "plain", "factory") or name in _WHOLE
+
+
+def _with_places(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of indices that takes masks too: as the places where they are true, which are counted on the host."""
+
+    def run(self: XlaArray, indices: Any, *rest: Any) -> Any:
+        found: list[Any] = []
+        for index in indices:
+            if index is not None and index.dtype in (np.bool_, np.uint8):
+                with jax.enable_x64(True):
+                    found.extend(fresh(places, index.box.index) for places in jnp.nonzero(read(index)))
+            else:
+                found.append(index)
+        return kernel(self, found, *rest)
+
+    return run
 
 
 @functools.cache

@@ -26,8 +26,6 @@ class XlaRuntime:
 
     def __init__(self) -> None:
         self._current = _Current()
-        #: What ``torch.xla`` has besides.
-        self.members = {"memory_stats": self.memory_stats}
 
     def current_device(self) -> int:
         return self._current.index
@@ -58,24 +56,22 @@ class XlaRuntime:
             mt.float8_e4m3fnuz, mt.float8_e5m2fnuz,
         )  # fmt: skip
 
-    def can_access_peer(self, index: int, peer: int) -> bool:
-        return False
-
-    def memory_stats(self, device: Any = None) -> dict[str, int]:
-        """What jax tells of a device's memory, by jax's names.
+    def memory_info(self, index: int) -> tuple[int, int]:
+        """(free, total) bytes of a device.
 
         Raises
         ------
         NotImplementedError
-            On platforms of which it tells nothing, the CPU among them.
+            On platforms of whose memory jax tells nothing, the CPU among them.
         """
-        wanted = mt.device("xla" if device is None else device)
-        index = self.current_device() if wanted.index is None else wanted.index
         stats = device_of(index).memory_stats()
-        if stats is None:
+        if not stats or "bytes_limit" not in stats:
             platform = device_of(index).platform
-            raise NotImplementedError(f"torch.xla.memory_stats: jax tells nothing of memory on platform {platform!r}")
-        return dict(stats)
+            raise NotImplementedError(f"jax tells nothing of the memory of device 'xla:{index}', on platform {platform!r}")
+        return int(stats["bytes_limit"]) - int(stats["bytes_in_use"]), int(stats["bytes_limit"])
+
+    def can_access_peer(self, index: int, peer: int) -> bool:
+        return False
 
 
 def _host_memory() -> int:

@@ -37,6 +37,13 @@ def _copy(call: Call, self: Value, src: Value, non_blocking: bool) -> Value:
     return call.result(src)
 
 
+@lower("copy_")
+def _copy_into(call: Call, self: Value, src: Value, non_blocking: bool) -> Value:
+    value = call.result(src)
+    call.write(0, value)
+    return value
+
+
 @lower("permute", "permute_copy")
 def _permute(call: Call, self: Value, dims: Any) -> Value:
     return self.transpose([dimension(d, self.ndim) for d in dims])

@@ -17,13 +17,22 @@ from mt_core.state import excluding
 from .schemas import GivenInput, Origin, Output, Plan
 from .utils import call_compiled
 
-__all__ = ["Runtime", "differentiated", "spent"]
+__all__ = ["Runtime", "SharedMemory", "differentiated", "spent"]
 
 Flat = Callable[[list[Any]], Sequence[Any]]
 
 
+class SharedMemory(NotImplementedError):
+    """Arguments share memory that a function writes to, which its graph does not know of."""
+
+    def __init__(self) -> None:
+        super().__init__("aot_autograd: arguments that share memory which is written to are not supported")
+
+
 class Runtime:
     """Carries out a call of a function that was traced.
+
+    A call whose arguments share memory that is written to raises `SharedMemory`, before anything runs.
 
     Parameters
     ----------
@@ -39,12 +48,20 @@ class Runtime:
 
     def __call__(self, flat: Sequence[Any]) -> list[Any]:
         """The leaves of what the function returns."""
+        if self._plan.written:
+            self._refuse_shared(flat)
         with excluding(AUTOCAST):
             found = list(self._graph(list(flat)))
             results = found[len(self._written) :]
             for one, value in zip(self._written, found, strict=False):
                 _write(flat[one.place], value, one)
             return self._made(flat, results)
+
+    def _refuse_shared(self, flat: Sequence[Any]) -> None:
+        owners = [_owner(value) if isinstance(value, Tensor) else 0 for value in flat]
+        for one in self._plan.written:
+            if owners.count(owners[one.place]) > 1:
+                raise SharedMemory
 
     def _made(self, flat: Sequence[Any], results: list[Any]) -> list[Any]:
         outputs = self._plan.outputs
@@ -59,6 +76,12 @@ class Runtime:
             if output.origin in sources:
                 made[place] = _view(sources[output.origin][output.source], output)
         return made
+
+
+def _owner(tensor: Any) -> int:
+    """What tensors on one memory have in common; one that has none of it is alone there."""
+    cell = tensor._cell
+    return id(tensor) if cell is None else id(cell.block or cell)
 
 
 def _view(source: Any, output: Output) -> Any:
