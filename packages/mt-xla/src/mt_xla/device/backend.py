@@ -64,9 +64,7 @@ class XlaBackend:
     def _index(self, index: int | None) -> int:
         return self.runtime.current_device() if index is None else checked_index("xla", index)
 
-    def empty(
-        self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, index: int | None
-    ) -> XlaArray:
+    def empty(self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, index: int | None) -> XlaArray:
         d, shape = self._dtype(dtype), tuple(shape)
         refuse_size(shape, d.itemsize, None if strides is None else list(strides))
         size = d.itemsize
@@ -138,5 +136,3 @@ class XlaBackend:
 
     def load(self, family: str) -> None:
         register_lowerings(backend_key(self.device_type), family)
-
-

@@ -67,7 +67,9 @@ class XlaRuntime:
         stats = device_of(index).memory_stats()
         if not stats or "bytes_limit" not in stats:
             platform = device_of(index).platform
-            raise NotImplementedError(f"jax tells nothing of the memory of device 'xla:{index}', on platform {platform!r}")
+            raise NotImplementedError(
+                f"jax tells nothing of the memory of device 'xla:{index}', on platform {platform!r}"
+            )
         return int(stats["bytes_limit"]) - int(stats["bytes_in_use"]), int(stats["bytes_limit"])
 
     def can_access_peer(self, index: int, peer: int) -> bool:

@@ -6,6 +6,7 @@ they give is compiled once for each form of window.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, NamedTuple
 
@@ -113,7 +114,7 @@ class _Blocks:
 
     def __init__(self, shape: Ints, strides: Ints, offset: int, dims: list[int]) -> None:
         self._offset = offset
-        extents = [shape[dims[0]], *(strides[a] // strides[b] for a, b in zip(dims, dims[1:], strict=False))]
+        extents = [shape[dims[0]], *(strides[a] // strides[b] for a, b in itertools.pairwise(dims))]
         self._folded = (*extents, strides[dims[-1]])
         self._count = math.prod(self._folded)
         self.index = (*[slice(0, shape[d]) for d in dims], 0)
@@ -129,7 +130,7 @@ class _Blocks:
         dims = sorted([d for d, s in enumerate(strides) if s], key=lambda d: -strides[d])
         if not dims:
             return None
-        for a, b in zip(dims, dims[1:], strict=False):
+        for a, b in itertools.pairwise(dims):
             if strides[a] % strides[b] or strides[a] < strides[b] * shape[b]:
                 return None
         return cls(shape, strides, offset, dims)
