@@ -54,7 +54,7 @@ class DeviceMesh:
     Parameters
     ----------
     device_type
-        ``"cpu"``, say; without a number.
+        ``"cpu"``, say; without a number. The ranks of ``"xla"`` are the devices of this process: there are no groups.
     mesh
         The ranks, as a tensor or nested lists; none twice.
     mesh_dim_names
@@ -85,6 +85,8 @@ class DeviceMesh:
         ranks = np.asarray(mesh.tolist() if isinstance(mesh, mt.Tensor) else mesh, dtype=np.int32)
         dims = tuple(_dim(size, stride) for size, stride in zip(ranks.shape, _strides(ranks.shape), strict=True))
         names = None if mesh_dim_names is None else tuple(mesh_dim_names)
+        if device_type == "xla":
+            _init_backend, _rank = False, 0
         if _init_backend and not is_initialized():
             init_process_group()
         self._set(device_type, ranks.reshape(-1), dims, names, None, _rank)

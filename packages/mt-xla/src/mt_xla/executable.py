@@ -16,7 +16,8 @@ from mt_core.tensor import from_array
 
 from .arrays import Layout, array_of, tensor_of
 from .calls import Check, checked, convert, jax_dtype
-from .device.array import device_of, replace
+from .device.array import replace
+from .device.sharding import device_of, devices, is_spread, together
 from .device.tensors import on_device, overwrite, result_of, values_of
 from .draws import Draw, drawn
 from .interpreter import Interpreter
@@ -69,7 +70,11 @@ class Executable:
         self._checks: list[Check] = []
         self._dtypes = [_dtype_of(value) for value in inputs]
         self._devices = [_device_of(value) for value in inputs]
+        self._index = next((value.device.index or 0 for value in inputs if on_device(value)), 0)
         self._donated: list[int] = []
+        self._run: Any = None
+        #: How arrays are spread over devices -> the program for that.
+        self._runs: dict[Any, Any] = {}
         self._shapes = self._shapes_of(inputs)
 
     def compile(self) -> None:
@@ -78,8 +83,28 @@ class Executable:
             if any(device is not None for device in self._devices):
                 self.trace()  # tells what is written: its memory is the program's to overwrite
                 self._donated = [place for place in self._written if self._devices[place] is not None]
-            lowered = jax.jit(self._program, donate_argnums=self._donated).lower(*self._shapes)
-            self._run = lowered.compile(compiler_options={"xla_allow_excess_precision": False})
+                if len(devices()) > 1:
+                    return  # how they are spread over these is known when it is called
+            self._run = self._made_for(self._shapes, None)
+
+    def _made_for(self, shapes: list[Any], places: list[Any] | None) -> Any:
+        settings = {} if places is None else {"out_shardings": places}
+        lowered = jax.jit(self._program, donate_argnums=self._donated, **settings).lower(*shapes)
+        return lowered.compile(compiler_options={"xla_allow_excess_precision": False})
+
+    def _run_for(self, arrays: list[Any]) -> tuple[Any, list[Any]]:
+        """The program for arrays that lie like these, and these where it takes them."""
+        if self._run is not None and not any(is_spread(array) for array in arrays):
+            return self._run, arrays
+        arrays = together(arrays, self._index)
+        key = tuple([array.sharding for array in arrays])
+        if key not in self._runs:
+            shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=a.sharding) for a in arrays]
+            free = [None for result in self._results if result.layout is not None]
+            # What is written stays spread as it was.
+            places = [*free, *(arrays[place].sharding for place in self._written), *([None] if self._checks else [])]
+            self._runs[key] = self._made_for(shapes, places)
+        return self._runs[key], arrays
 
     def trace(self) -> None:
         """See that the program can be compiled."""
@@ -123,7 +148,8 @@ class Executable:
             arrays = [there[place] if place in there else array_of(value) for place, value in enumerate(given)]
             for draw in self._draws:
                 arrays.extend(draw.arrays())
-            found = self._run(*arrays)
+            run, arrays = self._run_for(arrays) if len(devices()) > 1 else (self._run, arrays)
+            found = run(*arrays)
             if len(there) < len(given) or self._has_host_results:
                 # Memory of inputs and results is shared with tensors of the CPU, which know of no later moment.
                 jax.block_until_ready(found)

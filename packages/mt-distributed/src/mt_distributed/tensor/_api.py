@@ -8,6 +8,7 @@ from typing import Any
 import mt_core as mt
 from mt_autograd.function import Function
 from mt_core.overriding import disabled_torch_function
+from mt_core.plugins.discovery import find_backend
 from mt_core.subclasses import make_wrapper_subclass
 from mt_nn import Module, Parameter
 
@@ -317,10 +318,18 @@ def distribute_tensor(
     src_data_rank
         None to take each rank's part of its own tensor, without a collective.
 
+    Returns
+    -------
+    DTensor
+        On a mesh of device ``xla``, as in PyTorch, a tensor of that device instead, whose memory is spread over the
+        mesh's devices; operators and compiled programs take it as any other.
+
     Raises
     ------
     ValueError
         For placements that are too few, and a tensor that lies otherwise already.
+    NotImplementedError
+        For ``Partial``, and parts of several sizes, on device ``xla``.
     RuntimeError
         For a tensor that is no leaf.
     """
@@ -354,10 +363,32 @@ def distribute_tensor(
             raise RuntimeError(
                 f"Trying to distribute tensor with unsupported placements {placement} on device mesh dimension!"
             )
+    if device_type_of(mesh) == "xla":
+        return spread_over_devices(tensor, mesh, chosen)
     spec = DTensorSpec(mesh, chosen, TensorMeta(tensor.shape, tensor.stride(), tensor.dtype))
     with mt.no_grad():
         local = _own_part(tensor.detach(), spec, src_data_rank)
     return DTensor(local.requires_grad_(tensor.requires_grad), spec, requires_grad=tensor.requires_grad)
+
+
+def is_distributed(tensor: mt.Tensor) -> bool:
+    """Whether a tensor is a `DTensor`, or one of device ``xla`` whose memory is spread over several devices."""
+    if tensor.device.type == "xla":
+        return bool(find_backend("xla").is_spread(tensor._array))
+    return isinstance(tensor, DTensor)
+
+
+def spread_over_devices(tensor: mt.Tensor, mesh: DeviceMesh, placements: Sequence[Placement]) -> Any:
+    """A leaf whose memory is spread over the devices of this process."""
+    split: list[int | None] = []
+    for placement in placements:
+        if not isinstance(placement, Replicate) and type(placement) is not Shard:
+            raise NotImplementedError(f"distribute_tensor on device 'xla' takes Shard and Replicate, not {placement}")
+        split.append(placement.dim if isinstance(placement, Shard) else None)
+    with mt.no_grad():
+        made = tensor.detach().clone(memory_format=mt.contiguous_format)
+    find_backend("xla").spread(made._array, mesh._ranks, split)
+    return made.requires_grad_(tensor.requires_grad)
 
 
 def _own_part(tensor: mt.Tensor, spec: DTensorSpec, source: int | None) -> mt.Tensor:
@@ -419,11 +450,11 @@ def distribute_module(
     def replicate(part: Module) -> None:
         everywhere = [Replicate()] * mesh.ndim
         for name, parameter in part._parameters.items():
-            if parameter is not None and not isinstance(parameter, DTensor):
+            if parameter is not None and not is_distributed(parameter):
                 spread = distribute_tensor(parameter.data, mesh, everywhere)
                 part.register_parameter(name, Parameter(spread, requires_grad=parameter.requires_grad))
         for name, buffer in part._buffers.items():
-            if buffer is not None and not isinstance(buffer, DTensor):
+            if buffer is not None and not is_distributed(buffer):
                 part._buffers[name] = distribute_tensor(buffer, mesh, everywhere)
 
     for name, part in module.named_modules():

@@ -14,23 +14,13 @@ from mt_core.meta_array import contiguous_strides
 from mt_core.strided_array import StridedArray
 
 from ..calls import Value, convert
+from .sharding import device_of, moved, together
 from .windows import Window, read_window, write_window
 
-__all__ = ["Box", "XlaArray", "device_of", "fresh", "put", "read", "replace", "write"]
+__all__ = ["Box", "XlaArray", "fresh", "put", "read", "replace", "write"]
 
 _numbers = itertools.count(1)
 _row_major = functools.lru_cache(4096)(contiguous_strides)
-
-
-@functools.cache
-def devices() -> list[Any]:
-    """jax's devices of its first platform, in their order: ``xla:0``, ``xla:1``, ..."""
-    return list(jax.local_devices())
-
-
-def device_of(index: int) -> Any:
-    """jax's device of an index."""
-    return devices()[index]
 
 
 class Box:
@@ -72,6 +62,12 @@ class Box:
             count, dtype = self._form  # type: ignore[misc]
             return count * dtype.itemsize
         return self._buffer.nbytes
+
+    @property
+    def sharding(self) -> Any:
+        """How it is spread over several devices; None where it lies on one."""
+        found = None if self._buffer is None else self._buffer.sharding
+        return found if found is not None and len(found.device_set) > 1 else None
 
     def is_all(self, shape: tuple[int, ...], dtype: np.dtype) -> bool:
         """Whether elements of that shape and dtype, row by row from the beginning, are what it holds."""
@@ -141,24 +137,29 @@ def read(array: XlaArray) -> jax.Array:
 
 
 def write(array: XlaArray, value: Value) -> None:
-    """Give a window the elements of jax's array, broadcast and converted, or of a number."""
+    """Give a window the elements of jax's array, broadcast and converted, or of NumPy's."""
     if 0 in array.shape:
         return
     box = array.box
     with jax.enable_x64(True):
-        if isinstance(value, jax.Array) and value.device is not device_of(box.index):
-            value = jax.device_put(value, device_of(box.index))
-        if array.is_whole:
-            made = _converter(array.shape, array.dtype)(value)
-            box.buffer = made if made is not value else jnp.copy(made)
-        else:
-            box.buffer = _writer(array.window)(box.buffer, value)
+        if not array.is_whole:
+            buffer, value = together([box.buffer, value], box.index)
+            box.buffer = moved(_writer(array.window)(buffer, value), buffer.sharding)
+            return
+        place = box.sharding
+        (value,) = together([value], box.index)
+        made = _converter(array.shape, array.dtype)(value)
+        if made is value:
+            made = jnp.copy(made)
+        # What is overwritten as a whole lies where its elements come from, unless it was spread over devices itself.
+        box.buffer = made if place is None else moved(made, place)
 
 
 def replace(array: XlaArray, value: jax.Array) -> None:
     """Give a window elements that nobody else has: where it is all of its box, they are its buffer then."""
     if array.is_whole and value.dtype == array.dtype and value.shape == array.shape:
-        array.box.buffer = value
+        place = array.box.sharding
+        array.box.buffer = value if place is None else moved(value, place)
     else:
         write(array, value)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 import mt_core as mt
@@ -16,9 +18,10 @@ from mt_core.plugins.runtime_access import checked_index
 
 from ..calls import NotLowered, jax_dtype
 from ..diagnose import lines
-from .array import Box, XlaArray, devices, fresh, put, read, write
+from .array import Box, XlaArray, fresh, put, read, write
 from .kernels import register_lowerings
 from .runtime import XlaRuntime
+from .sharding import devices, mesh_sharding
 
 __all__ = ["XlaBackend"]
 
@@ -127,6 +130,17 @@ class XlaBackend:
     def memory_of(self, array: XlaArray) -> Box:
         """The box, which all arrays on its memory refer to."""
         return array.box
+
+    def is_spread(self, array: XlaArray) -> bool:
+        """Whether an array's memory is spread over several devices."""
+        return array.box.sharding is not None
+
+    def spread(self, array: XlaArray, ranks: np.ndarray, split: Sequence[int | None]) -> None:
+        """Spread the memory of an array that is all of it over the devices of a mesh (`mesh_sharding`)."""
+        if not array.is_whole:
+            raise NotImplementedError("device 'xla' spreads whole tensors over a mesh, and no views")
+        value = read(array)
+        array.box.buffer = jax.device_put(value, mesh_sharding(ranks, split, array.shape))
 
     def address(self, array: XlaArray) -> int:
         return (array.box.number << 40) + array.offset

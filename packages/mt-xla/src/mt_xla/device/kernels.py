@@ -28,7 +28,8 @@ from mt_core.tensor import new_tensor
 
 from ..calls import Call, NotLowered, Value, checked
 from ..lowering import LOWERINGS
-from .array import XlaArray, device_of, fresh, read, write
+from .array import XlaArray, fresh, read, write
+from .sharding import device_of, is_spread, together
 
 __all__ = ["LoweredKernel", "register_lowerings"]
 
@@ -162,7 +163,10 @@ class _Program:
         numbers = [np.asarray(args[place]) for place in self._places]
         with jax.enable_x64(True), jax.default_device(device_of(index)):
             try:
-                results, written, holds = self._run([read(a) for a in arrays], numbers)
+                values = [read(a) for a in arrays]
+                if any(is_spread(value) for value in values):
+                    values = together(values, index)
+                results, written, holds = self._run(values, numbers)
             except NotLowered as error:
                 raise NotImplementedError(f"{error}, on device 'xla:{index}'") from error
             if holds is not None:

@@ -12,7 +12,7 @@ import jax
 
 import mt_core as mt
 
-from .array import device_of
+from .sharding import device_of
 
 __all__ = ["XlaRuntime"]
 
