@@ -199,7 +199,9 @@ def tests_npu(session: nox.Session) -> None:
     _with_mindspore(session)
     session.run("pytest", str(NPU_TESTS), "--timeout=600", "--numprocesses=2", *session.posargs)
     session.run("python", str(NPU_TESTS.parent / "snapshots" / "make_hccl_signatures.py"), "--check")
+    session.run("python", str(PACKAGES / "mt-mindspore/tests/snapshots/make_ascend_signatures.py"), "--check")
     session.run("python", str(NPU_TESTS / "take_exam.py"), "--part", "1/5", "--jobs", "2")
+    session.run("python", str(NPU_TESTS / "take_exam.py"), "--table", "Ascend", "--part", "1/5", "--jobs", "2")
 
 
 @nox.session(python="3.11")
@@ -208,6 +210,7 @@ def exam_npu(session: nox.Session) -> None:
     _with_mindspore(session)
     session.run("python", str(NPU_TESTS / "make_status.py"), "--check")
     session.run("python", str(NPU_TESTS / "take_exam.py"), "--jobs", "2", *session.posargs)
+    session.run("python", str(NPU_TESTS / "take_exam.py"), "--table", "Ascend", "--jobs", "2")
 
 
 @nox.session(python="3.11")

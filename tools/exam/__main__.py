@@ -32,6 +32,13 @@ from . import PARTIAL, Check, make_exams
 MARK = "exam: "
 
 
+#: The share of the samples whose derivatives are checked on devices that are not the host: formulas are the same
+#: everywhere, and differences take a device long.
+ELSEWHERE = 0.05
+#: After how many checks the report is written anew.
+OFTEN = 100
+
+
 class Outcome(NamedTuple):
     """A check, the reason why it is known to fail, and what it said; nothing where it passed."""
 
@@ -66,7 +73,10 @@ def take(options: argparse.Namespace) -> None:
     SystemExit
         Where there is no such device.
     """
-    checks = make_exams(options.device, options.gaps).checks(options.operators)  # registers what proves itself
+    share = options.derivatives
+    if share is None:
+        share = 1 if options.device == "cpu" or options.device in NAMES else ELSEWHERE
+    checks = make_exams(options.device, options.gaps, share).checks(options.operators)  # registers what proves itself
     if options.device not in NAMES and options.device != "cpu" and not count_devices(options.device):
         raise SystemExit(f"{no_device(options.device)}\nmindtorch doctor says what is missing")
     if not options.begin:
@@ -148,12 +158,19 @@ def report(device: str, about: list[tuple[str, str]], taken: list[Outcome], seco
     return "\n".join(lines) + "\n"
 
 
+def write(path: Path, device: str, about: list[tuple[str, str]], taken: list[Outcome], start: float) -> None:
+    path.write_text(report(device, about, taken, time.monotonic() - start), encoding="utf-8")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev exam", description=__doc__)
     parser.add_argument("device", nargs="?", default="cpu")
     parser.add_argument("--gaps", type=Path, help="known gaps, where they are not the distribution's own")
     parser.add_argument("--report", type=Path, help="where to write; exam-DEVICE.md unless told")
     parser.add_argument("--operators", nargs="+", help="these overloads only")
+    parser.add_argument(
+        "--derivatives", type=float, metavar="SHARE", help="of the samples: 0.05 on devices, 1 on the host"
+    )
     parser.add_argument("--limit", type=int, default=600, help="seconds after which a check is given up")
     parser.add_argument("--from", dest="begin", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -167,10 +184,12 @@ def main() -> int:
     try:
         for outcome in outcomes(about):
             taken.append(outcome)
+            if len(taken) % OFTEN == 0:  # a machine may be taken away
+                write(path, options.device, about, taken, start)
             if outcome.said:
                 print(f"{outcome.name} {outcome.operator}: {outcome.said[:200]}", flush=True)
     finally:  # also of an exam that is broken off
-        path.write_text(report(options.device, about, taken, time.monotonic() - start), encoding="utf-8")
+        write(path, options.device, about, taken, start)
     failed = sum(bool(o.said) for o in taken)
     print(f"{len(taken)} checks, {failed} failed: {path}")
     return 1 if failed else 0

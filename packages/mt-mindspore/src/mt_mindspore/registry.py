@@ -47,15 +47,21 @@ class Entry:
     numbers
         Whether Python's numbers among the arguments are operands: they become 0-dim tensors of the dtype of the first
         array.
+    accepts
+        For which arguments it stands before what an earlier table, or else a composite, does; None: for all.
     """
 
-    __slots__ = ("function", "takes", "half", "numbers")
+    __slots__ = ("function", "takes", "half", "numbers", "accepts")
 
-    def __init__(self, function: Callee, takes: str = "", half: str | None = None, numbers: bool = False) -> None:
+    def __init__(
+        self, function: Callee, takes: str = "", half: str | None = None, numbers: bool = False,
+        accepts: Accepts | None = None,
+    ) -> None:  # fmt: skip
         self.function = function
         self.takes = takes
         self.half = half
         self.numbers = numbers
+        self.accepts = accepts
 
 
 class Primitive:
@@ -79,11 +85,15 @@ class Table(dict[str, Entry]):
     primitives
         Overload name -> the primitive that serves the plainest calls: of elementwise operators of one or two operands,
         products of matrices, and ``sum``.
+    inplace
+        Overload name -> what writes the result into the first operand, of an elementwise operator; it gives False
+        where it has written nothing.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.primitives: dict[str, Primitive] = {}
+        self.inplace: dict[str, Callable[..., bool]] = {}
 
     def kernel(self, *names: str, takes: str = "", half: str | None = None, numbers: bool = False) -> Callee:
         """Decorator: the function is the kernel of these overloads."""
@@ -96,11 +106,12 @@ class Table(dict[str, Entry]):
         return enter
 
     def functions(
-        self, functions: dict[str, Callee], takes: str = "", half: str | None = None, numbers: bool = False
-    ) -> None:
+        self, functions: dict[str, Callee], takes: str = "", half: str | None = None, numbers: bool = False,
+        accepts: Accepts | None = None,
+    ) -> None:  # fmt: skip
         """Enter functions of MindSpore's as they are."""
         for name, function in functions.items():
-            self[name] = Entry(function, takes, half, numbers)
+            self[name] = Entry(function, takes, half, numbers, accepts)
 
 
 def tables_of(target: str) -> list[Table]:
@@ -112,26 +123,35 @@ def tables_of(target: str) -> list[Table]:
 
 def enter(backend: Any, key: int) -> None:
     """Register the kernels of a backend's target."""
-    merged: dict[str, Entry] = {}
+    served: dict[str, list[Entry]] = {}
     primitives: dict[str, Primitive] = {}
+    inplace: dict[str, Callable[..., bool]] = {}
     for table in tables_of(backend.target):
-        merged.update(table)
+        for name, entry in table.items():
+            served[name] = [*served.get(name, ()), entry] if entry.accepts is not None else [entry]
         primitives.update(table.primitives)
-    for name, entry in merged.items():
-        run = _over_arrays(backend, name, entry)
-        overload = find_overload(name)
-        if overload.declaration.kind != "elementwise" or len(overload.schema.returns) != 1:
+        inplace.update(table.inplace)
+    for name, entries in served.items():
+        for entry in entries:  # registered last, so asked first
+            run = _over_arrays(backend, name, entry)
+            if _fills(name):
+                filled = filling(backend, run, inplace.get(name))
+                register_kernel(key, (name,), filled, accepts=entry.accepts, out="fills", half=entry.half)
+                continue
             if name in primitives:
                 make = quick_sum if name == "sum" else quick_product
                 run = make(backend, name, primitives[name].function, primitives[name].takes, run)
-            register_kernel(key, (name,), run, half=entry.half)
-            continue
-        register_kernel(key, (name,), filling(backend, run), out="fills", half=entry.half)
-        if name in primitives:  # registered last, so asked first
+            register_kernel(key, (name,), run, accepts=entry.accepts, half=entry.half)
+        if name in primitives and _fills(name):
             primitive = primitives[name]
             quick = quick_kernel(backend, name, primitive.function, primitive.takes, run)
             accepts = Accepts(defaults=quick.left_out) if quick.left_out else None
-            register_kernel(key, (name,), quick.function, accepts=accepts, out="fills", half=entry.half)
+            register_kernel(key, (name,), quick.function, accepts=accepts, out="fills", half=entries[-1].half)
+
+
+def _fills(name: str) -> bool:
+    overload = find_overload(name)
+    return overload.declaration.kind == "elementwise" and len(overload.schema.returns) == 1
 
 
 def _over_arrays(backend: Any, name: str, entry: Entry) -> Callee:
@@ -168,11 +188,14 @@ def _over_arrays(backend: Any, name: str, entry: Entry) -> Callee:
     return run
 
 
-def filling(backend: Any, run: Callee) -> Callee:
-    """A kernel that also writes its result into a given array."""
+def filling(backend: Any, run: Callable[..., Any], write: Callable[..., bool] | None = None) -> Callable[..., Any]:
+    """A kernel that also writes its result into a given array: by `write` where that is the first operand."""
     copy = backend.copy
+    open_one = opener(backend)
 
     def fill(*args: Any, out: Any = None) -> Any:
+        if out is not None and write is not None and args[0] is out and write(*[open_one(a) for a in args]):
+            return out
         made = run(*args)
         if out is None:
             return made

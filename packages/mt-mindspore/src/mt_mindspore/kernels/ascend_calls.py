@@ -9,82 +9,36 @@ This module does not import MindSpore.
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
-__all__ = ["CALLS", "Call", "Constant", "Correction", "Flag", "Index", "Real"]
+from .ascend_arguments import (
+    AttentionScale,
+    Bit,
+    Call,
+    Constant,
+    Correction,
+    DtypeOrDefault,
+    Flag,
+    Flags,
+    Given,
+    Heads,
+    Index,
+    IndexDtype,
+    One,
+    Only,
+    OrNone,
+    Present,
+    Real,
+    Reduction,
+    Scales,
+    Several,
+    Side,
+    Stride,
+    Terms,
+    Word,
+)  # fmt: skip
 
-
-class Constant:
-    """A value that is not the operator's to choose."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def of(self, given: dict[str, Any]) -> Any:
-        return self.value
-
-
-class Flag:
-    """A bool that is False where the operator leaves it open."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def of(self, given: dict[str, Any]) -> Any:
-        return bool(given[self.name])
-
-
-class Index:
-    """An index for which the operator says -1, and the primitive None, where there is none."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def of(self, given: dict[str, Any]) -> Any:
-        return given[self.name] if given[self.name] >= 0 else None
-
-
-class Real:
-    """A number that the primitive takes as a float."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def of(self, given: dict[str, Any]) -> Any:
-        value = given[self.name]
-        if isinstance(value, complex):
-            raise NotImplementedError(f"{self.name}={value}: MindSpore takes real numbers on Ascend")
-        return float(value)
-
-
-class Correction:
-    """What is taken from the number of elements: 1 where the operator leaves it open, and a whole number."""
-
-    name = "correction"
-
-    def of(self, given: dict[str, Any]) -> Any:
-        value = 1 if given["correction"] is None else given["correction"]
-        if int(value) != value:
-            raise NotImplementedError(f"correction={value}: MindSpore takes whole numbers on Ascend")
-        return int(value)
-
-
-class Call:
-    """A primitive, and its arguments: names of the operator's, or objects with `of(given)`.
-
-    With `numbers`, numbers among the operator's operands are 0-dim tensors.
-    """
-
-    def __init__(self, primitive: str, *arguments: Any, numbers: bool = False) -> None:
-        self.primitive = primitive
-        self.arguments = arguments
-        self.numbers = numbers
-
-    def given(self, names: list[str], values: tuple[Any, ...]) -> list[Any]:
-        """What the primitive gets, of an operator's arguments of these names."""
-        by_name = dict(zip(names, values, strict=True))
-        return [by_name[a] if isinstance(a, str) else a.of(by_name) for a in self.arguments]
-
+__all__ = ["CALLS", "INPLACE"]
 
 CALLS: dict[str, Call] = {}
 
@@ -155,6 +109,18 @@ CALLS |= {
     "lerp.Tensor": Call("Lerp", "self", "end", "weight", numbers=True),
 }
 
+for _bound, _ends in (("clamp_max", (Constant(None), "max")), ("clamp_min", ("min", Constant(None)))):
+    CALLS[_bound] = Call("ClampScalar", "self", *_ends)
+    CALLS[f"{_bound}.Tensor"] = Call("ClampTensor", "self", *_ends, numbers=True)
+CALLS |= {
+    "deg2rad": Call("Muls", "self", Constant(math.pi / 180)),
+    "div.Tensor_mode": Call("DivMod", "self", "other", "rounding_mode"),
+    "isclose": Call("IsClose", "self", "other", made_with={"rtol": "rtol", "atol": "atol", "equal_nan": "equal_nan"}),
+    "isnan": Call("NotEqual", "self", "self"),
+    "nan_to_num": Call("NanToNum", "self", made_with={"nan": "nan", "posinf": "posinf", "neginf": "neginf"}),
+    "rad2deg": Call("Muls", "self", Constant(180 / math.pi)),
+}
+
 # Activation functions and their gradients
 
 CALLS |= {
@@ -179,9 +145,46 @@ CALLS |= {
     "threshold_backward": Call("ThresholdGrad", "grad_output", "self", "threshold"),
 }
 
+_UNSCALED = (Only("scale", 1), Only("input_scale", 1))
+CALLS |= {
+    "_log_softmax_backward_data": Call("LogSoftmaxGrad", "output", "grad_output", made_with={"axis": "dim"}),
+    "_softmax": Call("Softmax", "self", made_with={"axis": "dim"}),
+    "elu": Call("EluExt", "self", made_with={"alpha": Real("alpha")}, where=_UNSCALED),
+    "elu_backward": Call("EluGradExt", "grad_output", "self_or_result", Real("alpha"), "is_result", where=_UNSCALED),
+    "gelu_backward": Call("GeluGradExt", "grad_output", "self", "approximate"),
+    "glu": Call("GLU", "self", made_with={"axis": "dim"}),
+    "glu_backward": Call("GluGrad", "grad_output", "self", made_with={"axis": "dim"}),
+    "hardshrink": Call("HShrink", "self", made_with={"lambd": "lambd"}),
+    "hardshrink_backward": Call("HShrinkGrad", "grad_out", "self", made_with={"lambd": "lambd"}),
+    "log_sigmoid_backward": Call("LogSigmoidGrad", "grad_output", "self", "buffer"),
+    "log_sigmoid_forward": Call("LogSigmoid", "self"),
+    "softshrink": Call("SoftShrink", "self", made_with={"lambd": "lambd"}),
+    "softshrink_backward": Call("SoftShrinkGrad", "grad_output", "self", made_with={"lambd": "lambd"}),
+}
+
+for _operator, _call in CALLS.items():
+    _call.alike = _operator.endswith("_backward") and _operator != "glu_backward"
+
 # Reductions and scans
 
 CALLS |= {
+    "all": Call("ReduceAll", "self", Constant(None), made_with={"keep_dims": Constant(False)}),
+    "all.dim": Call("ReduceAll", "self", "dim", made_with={"keep_dims": "keepdim"}),
+    "all.dims": Call("ReduceAll", "self", Several("dim"), made_with={"keep_dims": "keepdim"}),
+    "amax": Call("ReduceMax", "self", "dim", made_with={"keep_dims": "keepdim"}),
+    "amin": Call("ReduceMin", "self", "dim", made_with={"keep_dims": "keepdim"}),
+    "any": Call("Any", "self"),
+    "any.dim": Call("AnyExt", "self", One("dim"), "keepdim"),
+    "any.dims": Call("ReduceAny", "self", Several("dim"), made_with={"keep_dims": "keepdim"}),
+    "count_nonzero.dim_IntList": Call("CountNonZero", "self", Several("dim")),
+    "cummax": Call("Cummax", "self", made_with={"axis": "dim"}),
+    "cumsum": Call("CumsumExt", "self", "dim", "dtype"),
+    "linalg_vector_norm": Call("LinalgVectorNorm", "self", "ord", "dim", "keepdim", "dtype"),
+    "mean": Call("MeanExt", "self", Constant(None), Constant(False), "dtype"),
+    "mean.dim": Call("MeanExt", "self", "dim", "keepdim", "dtype"),
+    "nansum": Call("Nansum", "self", "dim", "keepdim", "dtype"),
+    "prod": Call("ProdExt", "self", Constant(None), Constant(False), "dtype"),
+    "prod.dim_int": Call("ProdExt", "self", One("dim"), "keepdim", "dtype"),
     "argmax": Call("ArgMaxExt", "self", "dim", "keepdim"),
     "argmin": Call("ArgMinExt", "self", "dim", "keepdim"),
     "count_nonzero": Call("CountNonZero", "self", "dim"),
@@ -204,28 +207,66 @@ CALLS |= {
 # Sorting
 
 CALLS |= {
+    "argsort": Call("ArgSort", "self", "dim", "descending", Constant(True)),
+    "argsort.stable": Call("ArgSort", "self", "dim", "descending", "stable"),
+    "searchsorted.Tensor": Call(
+        "SearchSorted",
+        "sorted_sequence",
+        "self",
+        "sorter",
+        made_with={"dtype": IndexDtype("out_int32"), "right": Side()},
+    ),
+    "sort": Call("SortExt", "self", "dim", "descending", Constant(True)),
     "sort.stable": Call("SortExt", "self", "dim", "descending", Flag("stable")),
     "topk": Call("TopkExt", "self", "k", "dim", "largest", "sorted"),
     "_unique2": Call("Unique2", "self", "sorted", "return_inverse", "return_counts"),
+    "unique_dim": Call("UniqueDim", "self", "sorted", "return_inverse", "dim"),
 }
 
-# Products
+# Products, attention, solvers
 
 CALLS |= {
-    "addmm": Call("Addmm", "self", "mat1", "mat2", "beta", "alpha"),
-    "addmv": Call("Addmv", "self", "mat", "vec", "beta", "alpha"),
-    "baddbmm": Call("Baddbmm", "self", "batch1", "batch2", "beta", "alpha"),
-    "bmm": Call("MatMulExt", "self", "mat2"),
+    "_cdist_forward": Call("Cdist", "x1", "x2", made_with={"p": Real("p")}),
+    "_plain_attention": Call(
+        "FlashAttentionScore",
+        "query",
+        "key",
+        "value",
+        result=3,
+        where=(Only("is_causal", False),),
+        made_with={"head_num": Heads(), "scale_value": AttentionScale(), "input_layout": Constant("BNSD")},
+    ),
+    "addbmm": Call("Addbmm", "self", "batch1", "batch2", "beta", "alpha", where=(Terms("batch1"),)),
+    "linalg_cross": Call("Cross", "self", "other", made_with={"dim": "dim"}),
+    "linalg_qr": Call("LinalgQr", "A", "mode"),
+    "outer": Call("Outer", "self", "vec2"),
+    "triangular_solve": Call("TriangularSolve", "self", "A", "upper", "transpose", "unitriangular"),
+    "addmm": Call("Addmm", "self", "mat1", "mat2", "beta", "alpha", where=(Terms("mat1"),)),
+    "addmv": Call("Addmv", "self", "mat", "vec", "beta", "alpha", where=(Terms("mat"),)),
+    "baddbmm": Call("Baddbmm", "self", "batch1", "batch2", "beta", "alpha", where=(Terms("batch1"),)),
+    "bmm": Call("MatMulExt", "self", "mat2", where=(Terms("self"),)),
     "dot": Call("Dot", "self", "tensor"),
     "vdot": Call("Vdot", "self", "other"),
-    "linear": Call("Dense", "input", "weight", "bias"),
-    "mm": Call("MatMulExt", "self", "mat2"),
-    "mv": Call("Mv", "self", "vec"),
+    "linear": Call("Dense", "input", "weight", "bias", where=(Terms("input"),)),
+    "mm": Call("MatMulExt", "self", "mat2", where=(Terms("self"),)),
+    "mv": Call("Mv", "self", "vec", where=(Terms("self"),)),
 }
 
-# Indexing
+# Indexing, movements, what is made of nothing
 
 CALLS |= {
+    "eye": Call("Eye", "n", "n", DtypeOrDefault("dtype")),
+    "eye.m": Call("Eye", "n", "m", DtypeOrDefault("dtype")),
+    "flip": Call("ReverseV2", "self", made_with={"axis": Several("dims")}),
+    "index.Tensor": Call("Index", "self", Present("indices")),
+    "linspace": Call("LinSpaceExt", "start", "end", "steps", DtypeOrDefault("dtype")),
+    "repeat_interleave.self_int": Call("RepeatInterleaveInt", "self", "repeats", "dim", "output_size"),
+    "repeat_interleave.self_Tensor": Call("RepeatInterleaveTensor", "self", "repeats", "dim", "output_size"),
+    "roll": Call("Roll", "self", made_with={"shifts": "shifts", "dims": OrNone("dims")}),
+    "scatter.src": Call("Scatter", "self", "dim", "index", "src", Constant("none")),
+    "scatter.value": Call("ScatterValue", "self", "dim", "index", "value", Constant("none")),
+    "stack": Call("StackExt", "tensors", made_with={"dim": "dim"}),
+    "triu": Call("Triu", "self", made_with={"diagonal": "diagonal"}),
     "bincount": Call("BincountExt", "self", "weights", "minlength"),
     "repeat": Call("Repeat", "self", "repeats"),
     "constant_pad_nd": Call("ConstantPadND", "self", "pad", "value"),
@@ -280,3 +321,90 @@ for _kind, _word in (("reflection", "Reflection"), ("replication", "Replication"
     for _n in (1, 2, 3):
         CALLS[f"{_kind}_pad{_n}d"] = Call(f"{_word}Pad{_n}D", "self", "padding")
         CALLS[f"{_kind}_pad{_n}d_backward"] = Call(f"{_word}Pad{_n}DGrad", "grad_output", "self", "padding")
+CALLS |= {
+    "_adaptive_avg_pool2d": Call("AdaptiveAvgPool2DExt", "self", "output_size"),
+    "adaptive_max_pool2d": Call("AdaptiveMaxPool2D", "self", made_with={"output_size": "output_size"}),
+    "col2im": Call("Col2ImExt", "self", "output_size", "kernel_size", "dilation", "padding", "stride"),
+    "im2col": Call("Im2ColExt", "self", "kernel_size", "dilation", "padding", "stride"),
+}
+_MAX_POOLING = {
+    "kernel_size": "kernel_size", "strides": Stride(), "pads": "padding", "dilation": "dilation",
+    "ceil_mode": "ceil_mode",
+}  # fmt: skip
+CALLS["max_pool2d_with_indices"] = Call("MaxPoolWithIndices", "self", made_with=_MAX_POOLING)
+CALLS |= {
+    "_fused_rms_norm": Call("RmsNorm", "input", Given("weight"), made_with={"epsilon": Given("eps")}),
+    "native_group_norm_backward": Call(
+        "GroupNormGrad", "grad_out", "input", "mean", "rstd", Given("weight"), "group",
+        *(Bit("output_mask", place) for place in range(3)), masked="output_mask",
+    ),
+    "native_layer_norm_backward": Call(
+        "LayerNormGradExt", "grad_out", "input", "normalized_shape", "mean", "rstd", Given("weight"), Given("bias"),
+        Flags("output_mask"), masked="output_mask",
+    ),
+}  # fmt: skip
+
+# Samples between elements
+
+_PLACES = {
+    "interpolation_mode": Word("interpolation_mode", "bilinear", "nearest"),
+    "padding_mode": Word("padding_mode", "zeros", "border", "reflection"),
+    "align_corners": "align_corners",
+}
+for _n in (2, 3):
+    CALLS[f"grid_sampler_{_n}d"] = Call(f"GridSampler{_n}D", "input", "grid", made_with=_PLACES)
+
+
+def _upsampling(kind: str, word: str, factors: tuple[str, ...], corners: tuple[str, ...], made: bool = False) -> None:
+    made_with = dict(zip(corners, corners, strict=True)) if made else {}
+    rest = (Constant(None), *(() if made else corners))
+    CALLS[kind] = Call(word, "self", "output_size", *rest, made_with=made_with, where=(Scales(*factors),))
+    CALLS[f"{kind}_backward"] = Call(
+        f"{word}Grad", "grad_output", "input_size", "output_size", *rest, made_with=made_with,
+        where=(Scales(*factors, sizes="input_size"),),
+    )  # fmt: skip
+
+
+_FACTORS = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}
+for _n in (1, 2, 3):
+    _upsampling(f"upsample_nearest{_n}d", f"UpsampleNearest{_n}D", _FACTORS[_n], ())
+_upsampling("upsample_linear1d", "UpsampleLinear1D", _FACTORS[1], ("align_corners",))
+_upsampling("upsample_bilinear2d", "UpsampleBilinear2D", _FACTORS[2], ("align_corners",))
+_upsampling("upsample_bicubic2d", "UpsampleBicubic2D", _FACTORS[2], ("align_corners",))
+_upsampling("upsample_trilinear3d", "UpsampleTrilinear3D", _FACTORS[3], ("align_corners",), made=True)
+
+# Losses
+
+_REDUCED = {"reduction": Reduction()}
+_PICKED = _REDUCED | {"ignore_index": "ignore_index"}
+CALLS |= {
+    "binary_cross_entropy": Call("BinaryCrossEntropy", "self", "target", "weight", made_with=_REDUCED),
+    "kl_div": Call("KLDiv", "self", "target", Reduction(), "log_target"),
+    "l1_loss": Call("L1LossExt", "self", "target", Reduction()),
+    "mse_loss": Call("MSELossExt", "self", "target", Reduction()),
+    "nll_loss_backward": Call(
+        "NLLLossGrad", "self", "grad_output", "target", Given("weight"), "total_weight", made_with=_PICKED
+    ),
+    "nll_loss_forward": Call("NLLLoss", "self", "target", Given("weight"), made_with=_PICKED),
+    "smooth_l1_loss": Call("SmoothL1Loss", "self", "target", made_with=_REDUCED | {"beta": "beta"}),
+    "soft_margin_loss": Call("SoftMarginLoss", "self", "target", made_with=_REDUCED),
+}
+
+#: Primitives that write their result into the first operand, for calls whose result is asked for there: with a tensor,
+#: and with a number, as the second.
+INPLACE: dict[str, tuple[Call, Call | None]] = {
+    "add.Tensor": (Call("InplaceAddExt", "self", "other", "alpha"), Call("InplaceAddsExt", "self", "other", "alpha")),
+    "sub.Tensor": (Call("InplaceSubExt", "self", "other", "alpha"), Call("InplaceSubScalar", "self", "other", "alpha")),
+    "mul.Tensor": (Call("InplaceMul", "self", "other"), Call("InplaceMuls", "self", "other")),
+    "div.Tensor": (Call("InplaceDiv", "self", "other"), Call("InplaceDivs", "self", "other")),
+    "floor_divide": (Call("InplaceFloorDivide", "self", "other"), Call("InplaceFloorDivides", "self", "other")),
+    "remainder.Tensor": (Call("InplaceRemainderTensorTensor", "self", "other"), None),
+    "clamp": (Call("InplaceClampScalar", "self", "min", "max"), None),
+    "hardtanh": (Call("InplaceHardtanh", "self", "min_val", "max_val"), None),
+    "threshold": (Call("InplaceThreshold", "self", "threshold", "value"), None),
+}
+for _operator, _primitive in {
+    "erfinv": "InplaceErfinv", "exp": "InplaceExp", "floor": "InplaceFloor", "log": "InplaceLog", "relu": "InplaceReLU",
+    "sigmoid": "InplaceSigmoid", "sign": "InplaceSign", "silu": "InplaceSiLU", "tanh": "InplaceTanh",
+}.items():  # fmt: skip
+    INPLACE[_operator] = (Call(_primitive, "self"), None)
