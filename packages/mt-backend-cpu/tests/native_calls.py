@@ -136,6 +136,14 @@ _MADE: dict[str, Callable[[TensorMaker], tuple[Any, ...]]] = {
     "_linear_of_rows": lambda make: tuple(
         make(*shape, dtype=bfloat16) for shape in ((600,), (256, 64), (600, 64))
     ),
+    "_lstm_steps": lambda make: (
+        make(9, 40, 160), [], make(40, 40), make(40, 40), make(160, 40), make(160), False, True,
+    ),
+    "_recurrent_steps": lambda make: ("gru", make(9, 40, 120), [], make(40, 40), make(120, 40), make(120), True, True),
+    "_recurrent_steps_backward": lambda make: (
+        "rnn_tanh", make(20, 40, 40), make(40, 40), None, [], make(40, 40), None, make(40, 40), make(20, 40, 40),
+        make(0, 160), make(0, 40), False,
+    ),
     "native_group_norm": lambda make: (make(40, 6, 300), make(6), make(6), 40, 6, 300, 3, 1e-5),
     "remainder.Tensor": lambda make: (make.ints(300, 300, low=-9, high=9), 7),
     "sort.stable": lambda make: (make(300, 300), True, -1, False),

@@ -10,6 +10,7 @@ from ..dispatch.lookup import kernels_of
 from ..dispatch.registry import Resolver, find_overload, overrides_built_in
 from ..dispatch.registry import register_composite as composite
 from ..keys import AUTOGRAD, BACKEND_MASK, FLAGS
+from ..shape_rules.recurrent import fit_together
 from ..state import effective_keys
 
 _lstm_steps, _recurrent_steps = find_overload("_lstm_steps"), find_overload("_recurrent_steps")
@@ -20,9 +21,12 @@ def carried_out_at_once(
 ) -> tuple[Any, Any] | None:
     """(outputs of all steps, the final state) from the backend's kernel; None where there is none that takes them.
 
-    Whoever looks at operators (modes, transforms, libraries that intercept them) sees those of each step.
+    What does not fit together is left to the first step, for PyTorch's words. Whoever looks at operators (modes,
+    transforms, libraries that intercept them) sees those of each step.
     """
-    keeps = True
+    keeps, hidden = True, hx if kind != "lstm" else hx[0]
+    if not fit_together(kind, from_inputs, sizes, hidden, weight, bias, hx[1:] if kind == "lstm" else ()):
+        return None
     if kind == "lstm":
         overload, args = _lstm_steps, (from_inputs, sizes, *hx, weight, bias, backwards, keeps)
     else:

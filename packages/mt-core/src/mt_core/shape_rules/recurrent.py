@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from ..dispatch.registry import register_shape_rule as shape_rule
@@ -32,6 +33,25 @@ def lstm_gates_backward(
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 
 
+def fit_together(
+    kind: str, inputs: Any, batch_sizes: Any, hidden: Any, weight: Any, bias: Any, others: Sequence[Any] = ()
+) -> bool:
+    """Whether sizes are those of the steps of a direction, of which there is one at least."""
+    shape, given = hidden._array.shape, inputs._array.shape
+    if len(shape) != 2 or 0 in shape or 0 in given:
+        return False
+    width = GATES[kind] * shape[1]
+    if batch_sizes:
+        falls = all(0 < size <= before for size, before in zip(batch_sizes, [shape[0], *batch_sizes]))
+        if not falls or batch_sizes[0] != shape[0] or given != (sum(batch_sizes), width):
+            return False
+    elif given != (*given[:1], shape[0], width):
+        return False
+    if weight._array.shape != (width, shape[1]) or bias is not None and bias._array.shape != (width,):
+        return False
+    return all(t._array.shape == shape for t in others)
+
+
 def _check_steps(kind: str, inputs: Any, batch_sizes: Any, hidden: Any, weight: Any, bias: Any, others: Any) -> None:
     """Refuse sizes and dtypes that do not fit."""
     if kind not in GATES:
@@ -39,19 +59,10 @@ def _check_steps(kind: str, inputs: Any, batch_sizes: Any, hidden: Any, weight: 
     tensors = [t for t in (inputs, hidden, weight, bias, *others) if t is not None]
     if len({t._dtype for t in tensors}) > 1:
         raise RuntimeError("_recurrent_steps: all tensors must have one dtype")
-    shape, gates = hidden._array.shape, GATES[kind]
-    width = gates * shape[-1] if shape else 0
-    rows, given = sum(batch_sizes), inputs._array.shape
-    of_inputs = (rows, width) if batch_sizes else (*given[:1], *shape[:1], width)
-    falls = all(0 < size <= before for size, before in zip(batch_sizes, [*shape[:1], *batch_sizes]))
-    if (
-        len(shape) != 2 or 0 in shape or 0 in given or given != of_inputs or not falls
-        or batch_sizes and batch_sizes[0] != shape[0] or weight._array.shape != (width, shape[1])
-        or bias is not None and bias._array.shape != (width,) or any(t._array.shape != shape for t in others)
-    ):  # fmt: skip
+    if not fit_together(kind, inputs, batch_sizes, hidden, weight, bias, others):
         raise RuntimeError(
-            f"_recurrent_steps: inputs {list(given)}, batch sizes {list(batch_sizes)} and a weight "
-            f"{list(weight._array.shape)} do not fit states {list(shape)} of {kind}"
+            f"_recurrent_steps: inputs {list(inputs.shape)}, batch sizes {list(batch_sizes)} and a weight "
+            f"{list(weight.shape)} do not fit states {list(hidden.shape)} of {kind}"
         )
 
 
