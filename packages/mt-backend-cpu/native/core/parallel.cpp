@@ -1,6 +1,7 @@
 #include "core/parallel.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <new>
@@ -15,6 +16,31 @@
 namespace mt {
 namespace {
 
+// How long threads look for the next piece of work before they sleep: waking one takes longer than most operators do, and
+// programs call them one after another. As short as a few calls, for others want the processors too.
+constexpr auto LOOKING = std::chrono::microseconds(60);
+
+inline void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+// Whether `found()` came true while it was looked for.
+template <class Found>
+bool look_for(const Found& found) {
+    const auto end = std::chrono::steady_clock::now() + LOOKING;
+    do {
+        for (int i = 0; i < 32; ++i) {
+            if (found()) return true;
+            pause();
+        }
+    } while (std::chrono::steady_clock::now() < end);
+    return found();
+}
+
 class Pool {
 public:
     void run(int64_t count, int64_t grain, int threads, void* context, detail::Part part) {
@@ -23,6 +49,7 @@ public:
         const int64_t shares = steps < 4 * threads ? steps : 4 * threads;
         const int64_t share = (steps + shares - 1) / shares * grain;
         grow((steps < threads ? static_cast<int>(steps) : threads) - 1);
+        bool asleep;
         {
             std::lock_guard<std::mutex> hold(mutex_);
             count_ = count;
@@ -30,13 +57,16 @@ public:
             context_ = context;
             part_ = part;
             next_ = 0;
-            unfinished_ = (count + share - 1) / share;
-            ++generation_;
+            unfinished_.store((count + share - 1) / share, std::memory_order_relaxed);
+            generation_.store(generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+            asleep = sleeping_ > 0;
         }
-        wake_.notify_all();
+        if (asleep) wake_.notify_all();
         work();
+        const auto finished = [&] { return unfinished_.load(std::memory_order_acquire) == 0; };
+        const bool done = look_for(finished);
         std::unique_lock<std::mutex> hold(mutex_);
-        done_.wait(hold, [&] { return unfinished_ == 0; });
+        if (!done) done_.wait(hold, finished);
         part_ = nullptr;
     }
 
@@ -56,10 +86,14 @@ private:
     void serve() {
         uint64_t seen = 0;
         for (;;) {
+            const auto called = [&] { return generation_.load(std::memory_order_acquire) != seen; };
+            look_for(called);
             {
                 std::unique_lock<std::mutex> hold(mutex_);
-                wake_.wait(hold, [&] { return generation_ != seen && part_ != nullptr; });
-                seen = generation_;
+                ++sleeping_;
+                wake_.wait(hold, called);
+                --sleeping_;
+                seen = generation_.load(std::memory_order_relaxed);
             }
             work();
         }
@@ -81,15 +115,18 @@ private:
             }
             part(context, begin, end);
             std::lock_guard<std::mutex> hold(mutex_);
-            if (--unfinished_ == 0) done_.notify_all();
+            if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_.notify_all();
         }
     }
 
     std::mutex mutex_;
     std::condition_variable wake_, done_;
     std::vector<std::thread> workers_;
-    uint64_t generation_ = 0;
-    int64_t count_ = 0, share_ = 0, next_ = 0, unfinished_ = 0;
+    // Both are written under the mutex, and read by those who look without it.
+    std::atomic<uint64_t> generation_{0};
+    std::atomic<int64_t> unfinished_{0};
+    int sleeping_ = 0;
+    int64_t count_ = 0, share_ = 0, next_ = 0;
     void* context_ = nullptr;
     detail::Part part_ = nullptr;
 };

@@ -28,8 +28,7 @@ PyArrayObject* float_rows(PyObject* object, const char* function, int position) 
 PyObject* new_like(PyArrayObject* array) {
     PyArray_Descr* descr = PyArray_DESCR(array);
     Py_INCREF(descr);
-    return PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array), nullptr, nullptr, 0,
-                                nullptr);
+    return new_of(descr, PyArray_NDIM(array), PyArray_DIMS(array));
 }
 
 bool channels_innermost(PyArrayObject* x) {
@@ -353,7 +352,7 @@ PyObject* elementwise(PyArrayObject* const* inputs, int count, PyObject* out, co
         Py_INCREF(descr);
         npy_intp shape[NPY_MAXDIMS];
         for (int d = 0; d < loop.ndim; ++d) shape[d] = static_cast<npy_intp>(loop.shape[d]);
-        out = PyArray_NewFromDescr(&PyArray_Type, descr, loop.ndim, shape, nullptr, nullptr, 0, nullptr);
+        out = new_of(descr, loop.ndim, shape);
         if (out == nullptr) return nullptr;
     }
     Reference result(out);

@@ -81,6 +81,17 @@ PyArrayObject* array_of(PyObject* object, const char* function, int position);
 // As `array_of`; row-major and aligned float32, or null with an error.
 PyArrayObject* float_rows(PyObject* object, const char* function, int position);
 
+// New row-major arrays, on memory that is kept when they end where they are large (python/memory.cpp). `new_of` takes over
+// the reference to the element type.
+PyObject* new_of(PyArray_Descr* element, int ndim, const npy_intp* shape);
+PyObject* new_array(int ndim, const npy_intp* shape, int type);
+PyObject* new_zeros(int ndim, const npy_intp* shape, int type);
+// The same that lies as another one does, of its element type where there is no other.
+PyObject* new_laid_out_as(PyArrayObject* array, PyArray_Descr* element);
+
+// The large arrays of NumPy's functions too, in this thread's context from now on; false with an error.
+bool keep_memory_here();
+
 // A new row-major array of an array's shape and element type.
 PyObject* new_like(PyArrayObject* array);
 

@@ -78,7 +78,7 @@ PyObject* attention(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
     for (int d = 0; d < ndim; ++d) shape[d] = PyArray_DIM(q, d);
     for (int d = 0; d < rows; ++d) matrices *= shape[d];
     shape[last] = s.values;
-    Reference result(PyArray_SimpleNew(ndim, shape, NPY_FLOAT));
+    Reference result(new_array(ndim, shape, NPY_FLOAT));
     if (!result) return nullptr;
     float* to = static_cast<float*>(PyArray_DATA(result.array()));
     const AttentionTable* table = kernels().attention;

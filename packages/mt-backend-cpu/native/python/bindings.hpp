@@ -38,6 +38,10 @@ extern PyMethodDef recurrent_methods[];
 extern PyMethodDef fft_methods[];
 extern PyMethodDef writing_methods[];
 extern PyMethodDef matrix_methods[];
+extern PyMethodDef memory_methods[];
+
+// Sets up the memory of arrays, once; false with an error.
+bool add_memory();
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 

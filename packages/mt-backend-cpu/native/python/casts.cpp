@@ -116,8 +116,7 @@ PyObject* to_dtype(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
     const Element from = element_of(x);
     if (f == nullptr && from == Element::Other && PyArray_TYPE(x) != NPY_FLOAT) Py_RETURN_NONE;
     Py_INCREF(descr);
-    Reference made(
-        PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(x), PyArray_DIMS(x), nullptr, nullptr, 0, nullptr));
+    Reference made(new_of(descr, PyArray_NDIM(x), PyArray_DIMS(x)));
     if (!made) return nullptr;
     if (f != nullptr)
         f(x, made.array());

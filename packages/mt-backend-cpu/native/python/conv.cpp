@@ -74,8 +74,8 @@ bool correlate_strips(const Division& all, const Correlation& s, int64_t columns
     const int64_t strips = (columns + table->strip - 1) / table->strip, sums = sums_of(all, s, columns);
     const int64_t terms = ((s.depth + sums - 1) / sums + table->step - 1) / table->step * table->step;
     npy_intp size = all.groups * each, others = (sums - 1) * all.size;
-    Reference packed(PyArray_SimpleNew(1, &size, NPY_FLOAT));
-    Reference more(others == 0 ? nullptr : PyArray_SimpleNew(1, &others, NPY_FLOAT));
+    Reference packed(new_array(1, &size, NPY_FLOAT));
+    Reference more(others == 0 ? nullptr : new_array(1, &others, NPY_FLOAT));
     if (!packed || (others != 0 && !more)) return false;
     float* ready = floats(packed);
     float* rest = others == 0 ? nullptr : floats(more);
@@ -171,7 +171,7 @@ PyObject* correlate(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
     const bool few = s.outputs < 4 && of_group <= 4 && !s.lengthy;
     const bool rows_of_channels = innermost && !few;
     if (rows_of_channels) std::rotate(shape + 1, shape + 2, shape + ndim);
-    Reference result(PyArray_SimpleNew(ndim, shape, NPY_FLOAT));
+    Reference result(new_array(ndim, shape, NPY_FLOAT));
     if (!result) return nullptr;
     float* to = floats(result);
     if (places != 0 && few) {

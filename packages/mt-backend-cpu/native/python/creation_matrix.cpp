@@ -59,7 +59,7 @@ PyObject* linspace(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
         PyErr_SetString(PyExc_ValueError, "linspace: a negative number of steps");
         return nullptr;
     }
-    Reference made(PyArray_SimpleNew(1, &steps, NPY_FLOAT));
+    Reference made(new_array(1, &steps, NPY_FLOAT));
     if (!made) return nullptr;
     float* to = static_cast<float*>(PyArray_DATA(made.array()));
     if (steps == 1) {

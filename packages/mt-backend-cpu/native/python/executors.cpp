@@ -341,7 +341,7 @@ bool add_executors(PyObject* module) {
                module, "mt_backend_cpu._native.Elementwise", "Elementwise") &&
            add<ViewOf, view_new, view_traverse, view_clear>(module, "mt_backend_cpu._native.View", "View") &&
            add_planned(module) && add_recorder(module) && add_writer(module) &&
-           add_factory(module) && add_direct(module);
+           add_factory(module) && add_direct(module) && add_loops(module);
 }
 
 }  // namespace mt

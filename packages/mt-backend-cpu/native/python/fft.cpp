@@ -115,7 +115,7 @@ PyObject* transform(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
     Reference held(PyArray_FROM_OF(arguments[0], NPY_ARRAY_CARRAY_RO));
     if (!held) return nullptr;
     shape[d] = work.after;
-    Reference result(PyArray_SimpleNew(ndim, shape, KIND == Kind::ToReal ? NPY_FLOAT : NPY_CFLOAT));
+    Reference result(new_array(ndim, shape, KIND == Kind::ToReal ? NPY_FLOAT : NPY_CFLOAT));
     if (!result) return nullptr;
     work.x = static_cast<const float*>(PyArray_DATA(held.array()));
     work.y = static_cast<float*>(PyArray_DATA(result.array()));

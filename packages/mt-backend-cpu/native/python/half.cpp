@@ -33,7 +33,7 @@ PyObject* cast(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject
     }
     PyArray_Descr* descr = reinterpret_cast<PyArray_Descr*>(arguments[1]);
     Py_INCREF(descr);
-    Reference result(PyArray_NewLikeArray(x, NPY_KEEPORDER, descr, 0));
+    Reference result(new_laid_out_as(x, descr));
     if (!result) return nullptr;
     const Element from = element_of(x), to = element_of(result.array());
     const bool widening = to == Element::Float32 && (from == Element::BFloat16 || from == Element::Float16);

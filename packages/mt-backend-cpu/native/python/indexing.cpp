@@ -124,7 +124,7 @@ PyObject* take_rows(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
     std::copy_n(PyArray_DIMS(source) + dim + 1, own - dim - 1, shape + dim + more);
     PyArray_Descr* descr = PyArray_DESCR(source);
     Py_INCREF(descr);
-    Reference result(PyArray_NewFromDescr(&PyArray_Type, descr, own + more - 1, shape, nullptr, nullptr, 0, nullptr));
+    Reference result(new_of(descr, own + more - 1, shape));
     if (!result || PyArray_SIZE(result.array()) == 0) return result.release();
     const int64_t outer = product(source, 0, dim), rows = PyArray_SIZE(index);
     const size_t bytes = static_cast<size_t>(product(source, dim + 1, own) * PyArray_ITEMSIZE(source));
@@ -235,8 +235,7 @@ PyObject* gather(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObje
     }
     PyArray_Descr* descr = PyArray_DESCR(source);
     Py_INCREF(descr);
-    Reference result(PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(index), PyArray_DIMS(index), nullptr,
-                                          nullptr, 0, nullptr));
+    Reference result(new_of(descr, PyArray_NDIM(index), PyArray_DIMS(index)));
     if (!result || lanes.size == 0) return result.release();
     const int of = by_size(PyArray_ITEMSIZE(source));
     if (of < 0) Py_RETURN_NONE;
@@ -346,7 +345,7 @@ PyObject* nonzero(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObj
     const int64_t many = static_cast<int64_t>(found.size());
     if (many == 0 || ndim == 0) Py_RETURN_NONE;  // NumPy forgets the strides of nothing
     npy_intp shape[2] = {ndim, many};
-    Reference places(PyArray_SimpleNew(2, shape, NPY_INT64));
+    Reference places(new_array(2, shape, NPY_INT64));
     if (!places) return nullptr;
     int64_t* to = static_cast<int64_t*>(PyArray_DATA(places.array()));
     for (int64_t k = 0; k < many; ++k) {

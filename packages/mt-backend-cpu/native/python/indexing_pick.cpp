@@ -130,7 +130,7 @@ PyObject* picked_of(PyArrayObject* x, PyObject* indices) {
     if (static_cast<npy_intp>(picked.rows.size()) > MOST / picked.outer) Py_RETURN_NONE;
     PyArray_Descr* descr = PyArray_DESCR(x);
     Py_INCREF(descr);
-    PyObject* made = PyArray_NewFromDescr(&PyArray_Type, descr, picked.ndim, picked.shape, nullptr, nullptr, 0, nullptr);
+    PyObject* made = new_of(descr, picked.ndim, picked.shape);
     if (made == nullptr) return nullptr;
     char* to = PyArray_BYTES(reinterpret_cast<PyArrayObject*>(made));
     const char* from = PyArray_BYTES(x);

@@ -29,7 +29,7 @@ double total(float (*f)(const float*, int64_t), const float* x, int64_t n) {
 }
 
 PyObject* single(double value) {
-    Reference result(PyArray_SimpleNew(0, nullptr, NPY_FLOAT));
+    Reference result(new_array(0, nullptr, NPY_FLOAT));
     if (!result) return nullptr;
     *static_cast<float*>(PyArray_DATA(result.array())) = static_cast<float>(value);
     return result.release();

@@ -68,7 +68,7 @@ bool read_weight(PyObject* object, const Classes& of, const float** weight, cons
 }
 
 PyObject* scalar(float value) {
-    PyObject* made = PyArray_SimpleNew(0, nullptr, NPY_FLOAT);
+    PyObject* made = new_array(0, nullptr, NPY_FLOAT);
     if (made != nullptr) *static_cast<float*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(made))) = value;
     return made;
 }
@@ -82,7 +82,7 @@ PyObject* cross_entropy(PyObject*, PyObject* const* arguments, Py_ssize_t count,
     const int fits = read_classes(arguments[0], arguments[1], arguments[2], arguments[3], given, "cross_entropy");
     if (fits < 0) return nullptr;
     if (fits == 0) Py_RETURN_NONE;
-    Reference losses(PyArray_SimpleNew(PyArray_NDIM(given.labels_of), PyArray_DIMS(given.labels_of), NPY_FLOAT));
+    Reference losses(new_array(PyArray_NDIM(given.labels_of), PyArray_DIMS(given.labels_of), NPY_FLOAT));
     if (!losses) return nullptr;
     float* each = floats_of(losses);
     const LossTable* table = kernels().loss;
@@ -109,8 +109,8 @@ PyObject* nll_loss(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
     if (fits < 0 || !read_weight(arguments[2], given, &weight, "nll_loss")) return nullptr;
     if (fits == 0) Py_RETURN_NONE;
     npy_intp rows = given.rows;
-    Reference losses(PyArray_SimpleNew(PyArray_NDIM(given.labels_of), PyArray_DIMS(given.labels_of), NPY_FLOAT));
-    Reference weights(PyArray_SimpleNew(1, &rows, NPY_FLOAT));
+    Reference losses(new_array(PyArray_NDIM(given.labels_of), PyArray_DIMS(given.labels_of), NPY_FLOAT));
+    Reference weights(new_array(1, &rows, NPY_FLOAT));
     if (!losses || !weights) return nullptr;
     const LossTable* table = kernels().loss;
     table->nll(given.scores, given.labels, weight, given.ignored, floats_of(losses), floats_of(weights), rows,
@@ -140,7 +140,7 @@ PyObject* nll_loss_backward(PyObject*, PyObject* const* arguments, Py_ssize_t co
         return nullptr;
     }
     if (fits == 0) Py_RETURN_NONE;
-    Reference result(PyArray_ZEROS(PyArray_NDIM(given.rows_of), PyArray_DIMS(given.rows_of), NPY_FLOAT, 0));
+    Reference result(new_zeros(PyArray_NDIM(given.rows_of), PyArray_DIMS(given.rows_of), NPY_FLOAT));
     if (!result) return nullptr;
     const float* whole = given.reduction == MEAN ? static_cast<const float*>(PyArray_DATA(total)) : nullptr;
     kernels().loss->nll_backward(static_cast<const float*>(PyArray_DATA(grad)), given.reduction == NONE ? 1 : 0,

@@ -57,8 +57,8 @@ PyObject* multiply(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
     npy_intp shape[2] = {p.rows, p.columns}, size = panels * pairs * table->across;
     PyArray_Descr* descr = PyArray_DESCR(a);
     Py_INCREF(descr);
-    Reference result(PyArray_NewFromDescr(&PyArray_Type, descr, 2, shape, nullptr, nullptr, 0, nullptr));
-    Reference packed(PyArray_SimpleNew(1, &size, NPY_UINT32));
+    Reference result(new_of(descr, 2, shape));
+    Reference packed(new_array(1, &size, NPY_UINT32));
     if (!result || !packed) return nullptr;
     uint16_t* to = static_cast<uint16_t*>(PyArray_DATA(result.array()));
     uint32_t* ready = static_cast<uint32_t*>(PyArray_DATA(packed.array()));

@@ -55,7 +55,7 @@ PyObject* layer_norm(PyObject*, PyObject* const* arguments, Py_ssize_t count, Py
     const double eps = PyFloat_AsDouble(arguments[4]);
     if (PyErr_Occurred()) return nullptr;
     npy_intp rows = PyArray_SIZE(x) / width;
-    Reference result(new_like(x)), mean(PyArray_SimpleNew(1, &rows, NPY_FLOAT)), rstd(PyArray_SimpleNew(1, &rows, NPY_FLOAT));
+    Reference result(new_like(x)), mean(new_array(1, &rows, NPY_FLOAT)), rstd(new_array(1, &rows, NPY_FLOAT));
     if (!result || !mean || !rstd) return nullptr;
     const float* from = static_cast<const float*>(PyArray_DATA(x));
     float *to = floats(result.get()), *means = floats(mean.get()), *rstds = floats(rstd.get());
@@ -89,9 +89,9 @@ PyObject* layer_norm_backward(PyObject*, PyObject* const* arguments, Py_ssize_t 
     if (of_input < 0 || of_parameters < 0) return nullptr;
     const int64_t parts = (rows + ROWS_OF_PART - 1) / ROWS_OF_PART;
     npy_intp sums = 2 * std::max<int64_t>(parts, 1) * width;
-    Reference result(of_input ? new_like(x) : nullptr), summed(of_parameters ? PyArray_ZEROS(1, &sums, NPY_FLOAT, 0) : nullptr);
-    Reference of_weight(of_parameters ? PyArray_SimpleNew(1, &size, NPY_FLOAT) : nullptr);
-    Reference of_bias(of_parameters ? PyArray_SimpleNew(1, &size, NPY_FLOAT) : nullptr);
+    Reference result(of_input ? new_like(x) : nullptr), summed(of_parameters ? new_zeros(1, &sums, NPY_FLOAT) : nullptr);
+    Reference of_weight(of_parameters ? new_array(1, &size, NPY_FLOAT) : nullptr);
+    Reference of_bias(of_parameters ? new_array(1, &size, NPY_FLOAT) : nullptr);
     if (PyErr_Occurred()) return nullptr;
     const float* from = static_cast<const float*>(PyArray_DATA(x));
     const NormTable* table = kernels().norm;
@@ -134,7 +134,7 @@ PyObject* rms_norm(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
     const double eps = PyFloat_AsDouble(arguments[3]);
     if (PyErr_Occurred()) return nullptr;
     npy_intp rows = PyArray_SIZE(x) / width;
-    Reference result(new_like(x)), rstd(PyArray_SimpleNew(1, &rows, NPY_FLOAT));
+    Reference result(new_like(x)), rstd(new_array(1, &rows, NPY_FLOAT));
     if (!result || !rstd) return nullptr;
     const float* from = static_cast<const float*>(PyArray_DATA(x));
     float *to = floats(result.get()), *rstds = floats(rstd.get());
@@ -184,7 +184,7 @@ PyObject* group_norm(PyObject*, PyObject* const* arguments, Py_ssize_t count, Py
     const double eps = PyFloat_AsDouble(arguments[4]);
     if (PyErr_Occurred()) return nullptr;
     npy_intp shape[2] = {s.n, s.groups};
-    Reference result(new_like(x)), mean(PyArray_SimpleNew(2, shape, NPY_FLOAT)), rstd(PyArray_SimpleNew(2, shape, NPY_FLOAT));
+    Reference result(new_like(x)), mean(new_array(2, shape, NPY_FLOAT)), rstd(new_array(2, shape, NPY_FLOAT));
     if (!result || !mean || !rstd) return nullptr;
     const float* from = static_cast<const float*>(PyArray_DATA(x));
     float *to = floats(result.get()), *means = floats(mean.get()), *rstds = floats(rstd.get());
@@ -213,8 +213,8 @@ PyObject* group_norm_backward(PyObject*, PyObject* const* arguments, Py_ssize_t 
     const int of_input = PyObject_IsTrue(arguments[6]);
     if (of_input < 0) return nullptr;
     npy_intp sums = 2 * s.n * s.channels;
-    Reference result(of_input ? new_like(x) : nullptr), summed(PyArray_SimpleNew(1, &sums, NPY_FLOAT));
-    Reference of_weight(PyArray_SimpleNew(1, &s.channels, NPY_FLOAT)), of_bias(PyArray_SimpleNew(1, &s.channels, NPY_FLOAT));
+    Reference result(of_input ? new_like(x) : nullptr), summed(new_array(1, &sums, NPY_FLOAT));
+    Reference of_weight(new_array(1, &s.channels, NPY_FLOAT)), of_bias(new_array(1, &s.channels, NPY_FLOAT));
     if (PyErr_Occurred()) return nullptr;
     const float* from = static_cast<const float*>(PyArray_DATA(x));
     float* to = of_input ? floats(result.get()) : nullptr;

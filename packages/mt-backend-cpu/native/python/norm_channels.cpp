@@ -49,7 +49,7 @@ bool read_like(PyObject* object, const Reference& like, Reference& held, const c
         held.reset(object);
         return true;
     }
-    held.reset(PyArray_NewLikeArray(like.array(), NPY_KEEPORDER, nullptr, 0));
+    held.reset(new_laid_out_as(like.array(), nullptr));
     return held && PyArray_CopyInto(held.array(), x) == 0;
 }
 
@@ -69,7 +69,7 @@ bool read_numbers(PyObject* object, const Channels& s, int position, const char*
 
 PyObject* of_channels(const Channels& s, int64_t rows = 1) {
     npy_intp size = rows * s.channels;
-    return PyArray_SimpleNew(1, &size, NPY_FLOAT);
+    return new_array(1, &size, NPY_FLOAT);
 }
 
 int64_t parts_of(const Channels& s) { return (s.outer + ROWS_OF_PART - 1) / ROWS_OF_PART; }
@@ -127,7 +127,7 @@ PyObject* batch_norm(PyObject*, PyObject* const* arguments, Py_ssize_t count, Py
         return nullptr;
     }
     const bool rows = s.inner == 1 && given_mean == nullptr;
-    Reference result(PyArray_NewLikeArray(x.array(), NPY_KEEPORDER, nullptr, 0));
+    Reference result(new_laid_out_as(x.array(), nullptr));
     Reference mean(of_channels(s)), variance(of_channels(s)), rstd(of_channels(s)), scale(of_channels(s));
     Reference parts(of_channels(s, rows ? parts_of(s) : 1));
     if (!result || !mean || !variance || !rstd || !scale || !parts) return nullptr;
@@ -169,7 +169,7 @@ PyObject* batch_norm_backward(PyObject*, PyObject* const* arguments, Py_ssize_t 
     const int training = PyObject_IsTrue(arguments[5]), of_input = PyObject_IsTrue(arguments[6]);
     if (training < 0 || of_input < 0) return nullptr;
     const int64_t count_of_parts = s.inner == 1 ? parts_of(s) : 1;
-    Reference result(of_input ? PyArray_NewLikeArray(x.array(), NPY_KEEPORDER, nullptr, 0) : nullptr);
+    Reference result(of_input ? new_laid_out_as(x.array(), nullptr) : nullptr);
     Reference of_weight(of_channels(s)), of_bias(of_channels(s)), numbers(of_channels(s, 3));
     Reference parts(of_channels(s, 2 * count_of_parts));
     if (PyErr_Occurred()) return nullptr;

@@ -95,10 +95,10 @@ PyObject* new_result(const Pooled& given, const int64_t* sizes, int type) {
     npy_intp shape[NPY_MAXDIMS];
     std::copy(given.shape, given.shape + given.ndim, shape);
     for (int d = 0; d < given.spatial; ++d) shape[given.ndim - given.spatial + d] = sizes[3 - given.spatial + d];
-    if (!given.by_rows) return PyArray_SimpleNew(given.ndim, shape, type);
+    if (!given.by_rows) return new_array(given.ndim, shape, type);
     npy_intp order[NPY_MAXDIMS];
     std::rotate(shape + 1, shape + 2, shape + given.ndim);
-    Reference made(PyArray_SimpleNew(given.ndim, shape, type));
+    Reference made(new_array(given.ndim, shape, type));
     if (!made) return nullptr;
     order[0] = 0;
     order[1] = given.ndim - 1;

@@ -122,7 +122,7 @@ PyObject* resize(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObje
     for (int d = 0; d < s.spatial; ++d) sizes[d] = std::max(s.sizes[d], s.results[d]);
     largest = s.volume(sizes);
     if (rows) std::rotate(shape + 1, shape + 2, shape + ndim);
-    Reference result(PyArray_SimpleNew(ndim, shape, NPY_FLOAT));
+    Reference result(new_array(ndim, shape, NPY_FLOAT));
     if (!result) return nullptr;
     const int64_t before = s.volume(s.sizes), after = s.volume(s.results);
     const int64_t items = PyArray_SIZE(x) == 0 ? 0 : PyArray_SIZE(x) / before;

@@ -204,7 +204,7 @@ PyObject* permutation(PyObject*, PyObject* const* arguments, Py_ssize_t count, P
         return nullptr;
     }
     npy_intp shape = static_cast<npy_intp>(n);
-    Reference result(PyArray_SimpleNew(1, &shape, NPY_INT64));
+    Reference result(new_array(1, &shape, NPY_INT64));
     if (!result) return nullptr;
     int64_t* numbers = static_cast<int64_t*>(PyArray_DATA(result.array()));
     for (int64_t i = 0; i < n; ++i) numbers[i] = i;

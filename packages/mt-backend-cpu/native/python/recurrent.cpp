@@ -109,7 +109,7 @@ struct Sequences {
 
 PyObject* new_rows(int64_t rows, int64_t width) {
     npy_intp shape[2] = {rows, width};
-    return PyArray_SimpleNew(2, shape, NPY_FLOAT);
+    return new_array(2, shape, NPY_FLOAT);
 }
 
 PyObject* or_none(const Reference& array) { return array ? array.get() : Py_None; }

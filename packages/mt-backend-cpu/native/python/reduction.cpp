@@ -51,7 +51,7 @@ bool plan(PyArrayObject* x, PyObject* dims, bool keepdim, const char* function, 
     }
     PyArray_Descr* descr = PyArray_DESCR(x);
     Py_INCREF(descr);
-    along->result = PyArray_NewFromDescr(&PyArray_Type, descr, kept, shape, nullptr, nullptr, 0, nullptr);
+    along->result = new_of(descr, kept, shape);
     return along->result != nullptr;
 }
 

@@ -18,7 +18,7 @@ PyObject* arranged(PyArrayObject* x, int64_t k, const Arrange& arrange) {
     std::copy_n(PyArray_DIMS(x), ndim, shape);
     const int64_t width = shape[ndim - 1];
     shape[ndim - 1] = static_cast<npy_intp>(k);
-    Reference values(PyArray_SimpleNew(ndim, shape, NPY_FLOAT)), places(PyArray_SimpleNew(ndim, shape, NPY_INT64));
+    Reference values(new_array(ndim, shape, NPY_FLOAT)), places(new_array(ndim, shape, NPY_INT64));
     if (!values || !places) return nullptr;
     const int64_t rows = width == 0 ? 0 : PyArray_SIZE(x) / width;
     const float* from = static_cast<const float*>(PyArray_DATA(x));

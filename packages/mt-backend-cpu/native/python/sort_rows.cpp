@@ -22,7 +22,7 @@ PyObject* order(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObjec
     }
     const int descending = PyObject_IsTrue(arguments[1]);
     if (descending < 0) return nullptr;
-    Reference values(new_like(x)), places(PyArray_SimpleNew(ndim, PyArray_DIMS(x), NPY_INT64));
+    Reference values(new_like(x)), places(new_array(ndim, PyArray_DIMS(x), NPY_INT64));
     if (!values || !places) return nullptr;
     const int64_t width = PyArray_DIM(x, ndim - 1), rows = width == 0 ? 0 : PyArray_SIZE(x) / width;
     const char* from = PyArray_BYTES(x);

@@ -65,6 +65,14 @@ PyObject* quiet_context() {
         PyErr_SetString(PyExc_TypeError, "kernels do not run in a context of the thread");
         return nullptr;
     }
+    if (PyContext_Enter(context.get()) < 0) {
+        // A kernel of this thread runs already; it has been here.
+        if (!PyErr_ExceptionMatches(PyExc_RuntimeError)) return nullptr;
+        PyErr_Clear();
+    } else {
+        const bool kept = keep_memory_here();
+        if (PyContext_Exit(context.get()) < 0 || !kept) return nullptr;
+    }
     PyObject* before = last.context;
     last.thread = thread;
     last.context = context.release();

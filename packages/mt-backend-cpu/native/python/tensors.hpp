@@ -80,5 +80,6 @@ bool add_recorder(PyObject* module);
 bool add_writer(PyObject* module);
 bool add_factory(PyObject* module);
 bool add_direct(PyObject* module);
+bool add_loops(PyObject* module);
 
 }  // namespace mt

@@ -89,8 +89,7 @@ PyObject* join(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject
         shape[d] = d == dim ? along : PyArray_DIM(first, New && d > dim ? d - 1 : d);
     PyArray_Descr* descr = PyArray_DESCR(first);
     Py_INCREF(descr);
-    Reference result(PyArray_NewFromDescr(&PyArray_Type, descr, ndim + (New ? 1 : 0), shape, nullptr, nullptr, 0,
-                                          nullptr));
+    Reference result(new_of(descr, ndim + (New ? 1 : 0), shape));
     if (!result) return nullptr;
     const int64_t row = along * inner;
     char* to = PyArray_BYTES(result.array());
@@ -155,8 +154,7 @@ PyObject* where(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObjec
     const int which = itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : -1;
     if (which < 0) Py_RETURN_NONE;
     Py_INCREF(descr);
-    Reference result(PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(condition), PyArray_DIMS(condition),
-                                          nullptr, nullptr, 0, nullptr));
+    Reference result(new_of(descr, PyArray_NDIM(condition), PyArray_DIMS(condition)));
     if (!result) return nullptr;
     const int64_t n = PyArray_SIZE(condition);
     const auto f = kernels().comparison->select[which];

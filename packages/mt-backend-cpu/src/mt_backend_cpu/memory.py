@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["address_of", "flat_bytes", "memory_of", "nothing_at"]
+__all__ = ["address_of", "flat_bytes", "fresh", "memory_counts", "memory_of", "nothing_at", "release_memory"]
 
 
 class _Place:
@@ -59,3 +59,36 @@ def flat_bytes(array: np.ndarray) -> np.ndarray:
     assert address_of(corner) == address_of(array) + lowest
     element = corner.reshape(-1)[:1].view(np.uint8)
     return np.lib.stride_tricks.as_strided(element, (extent,), (1,))
+
+
+class _Fresh:
+    """What makes new arrays: NumPy's functions, and the native library's once it is there."""
+
+    def __init__(self) -> None:
+        self.empty: Any = np.empty
+        self.zeros: Any = np.zeros
+
+
+fresh = _Fresh()
+
+
+def memory_counts() -> dict[str, int]:
+    """Bytes of the large arrays of tensors.
+
+    Returns
+    -------
+    dict
+        ``in_use``, what arrays of 256 KiB or more take; ``kept``, what such arrays left and new ones will take; and
+        ``most_in_use``. All are 0 without the native library, where nothing is kept.
+    """
+    from .native import library  # lazy: whoever asks before the first kernel loads it here
+
+    return library.memory_counts() if library is not None else {"in_use": 0, "kept": 0, "most_in_use": 0}
+
+
+def release_memory() -> None:
+    """Give the memory that ended arrays left, and that is kept for new ones, back to the system."""
+    from .native import library  # lazy: as above
+
+    if library is not None:
+        library.release_memory()

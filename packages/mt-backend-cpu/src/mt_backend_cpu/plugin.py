@@ -18,7 +18,7 @@ from mt_core.plugins.protocols import CONTRACT
 
 from .convert import cast
 from .copying import LARGE, copied
-from .memory import address_of, flat_bytes, memory_of, nothing_at
+from .memory import address_of, flat_bytes, fresh, memory_of, nothing_at
 
 __all__ = ["CpuBackend", "backend"]
 
@@ -48,7 +48,7 @@ class CpuBackend:
 
     def zeros(self, shape: tuple[int, ...], dtype: dtype) -> np.ndarray:
         try:
-            return np.zeros(shape, dtype.numpy_dtype)
+            return fresh.zeros(shape, dtype.numpy_dtype)
         except ValueError as error:
             raise unmakeable(shape, error, dtype.itemsize) from None
         except MemoryError:
@@ -81,7 +81,7 @@ class CpuBackend:
     ) -> np.ndarray:
         if strides is None:
             try:
-                return np.empty(shape, dtype.numpy_dtype)
+                return fresh.empty(shape, dtype.numpy_dtype)
             except ValueError as error:
                 raise unmakeable(shape, error, dtype.itemsize) from None
             except MemoryError:
@@ -90,7 +90,7 @@ class CpuBackend:
             return np.empty((), dtype.numpy_dtype)
         order = sorted(range(len(shape)), key=lambda i: (-strides[i], -shape[i], i))
         try:
-            dense = np.empty([shape[i] for i in order], dtype.numpy_dtype).transpose(np.argsort(order))
+            dense = fresh.empty([shape[i] for i in order], dtype.numpy_dtype).transpose(np.argsort(order))
         except MemoryError:
             raise NoMemory(math.prod(shape) * dtype.itemsize) from None
         in_bytes = tuple(s * dtype.itemsize for s in strides)
@@ -114,7 +114,7 @@ class CpuBackend:
         if array.flags.c_contiguous:
             return array
         if array.size >= LARGE:
-            made = np.empty(array.shape, array.dtype)
+            made = fresh.empty(array.shape, array.dtype)
             if copied(made, array):
                 return made
         return np.ascontiguousarray(array)
@@ -158,7 +158,7 @@ def _with_strides(shape: tuple[int, ...], d: dtype, strides: tuple[int, ...]) ->
         return nothing_at(np.empty(0, np.uint8), 0, shape, strides, d.itemsize).view(d.numpy_dtype)
     refuse_size(shape, d.itemsize, [s // d.itemsize for s in strides])
     nbytes = d.itemsize + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    return np.ndarray(shape, d.numpy_dtype, np.empty(nbytes, np.uint8), 0, strides)
+    return np.ndarray(shape, d.numpy_dtype, fresh.empty(nbytes, np.uint8), 0, strides)
 
 
 backend = CpuBackend()

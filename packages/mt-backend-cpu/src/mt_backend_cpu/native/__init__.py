@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from types import ModuleType
 
+from ..memory import fresh
 from ..native_sources import changed_since
 
 __all__ = ["library", "state"]
@@ -55,6 +56,7 @@ def _load() -> tuple[ModuleType | None, str]:
     if setting:
         module.use_level(setting)
     module.set_num_threads(_default_threads())
+    fresh.empty, fresh.zeros = module.new_empty, module.new_zeros
     return module, f"level {module.level()} of {', '.join(module.levels())}"
 
 
