@@ -21,6 +21,22 @@ void div_(const float* a, const float* b, float* result, int64_t n) {
     map2(a, b, result, n, [](float x, float y) { return x / y; });
 }
 
+void add_brain(const uint16_t* a, const uint16_t* b, uint16_t* result, int64_t n) {
+    map2(a, b, result, n, [](uint16_t x, uint16_t y) { return to_brain(from_brain(x) + from_brain(y)); });
+}
+
+void sub_brain(const uint16_t* a, const uint16_t* b, uint16_t* result, int64_t n) {
+    map2(a, b, result, n, [](uint16_t x, uint16_t y) { return to_brain(from_brain(x) - from_brain(y)); });
+}
+
+void mul_brain(const uint16_t* a, const uint16_t* b, uint16_t* result, int64_t n) {
+    map2(a, b, result, n, [](uint16_t x, uint16_t y) { return to_brain(from_brain(x) * from_brain(y)); });
+}
+
+void div_brain(const uint16_t* a, const uint16_t* b, uint16_t* result, int64_t n) {
+    map2(a, b, result, n, [](uint16_t x, uint16_t y) { return to_brain(from_brain(x) / from_brain(y)); });
+}
+
 void add_number(const float* const* x, const float* numbers, float* result, int64_t n) {
     const float number = numbers[0];
     map(x[0], result, n, [number](float v) { return v + number; });
@@ -111,6 +127,7 @@ void remainder64(const int64_t* x, int64_t number, int64_t* result, int64_t n) {
 extern const ElementwiseTable elementwise;
 const ElementwiseTable elementwise = {
     add, sub, mul, div_,
+    add_brain, sub_brain, mul_brain, div_brain,
     add_number, sub_number, mul_number, div_number,
     add_scaled, addcmul, addcdiv, lerp,
     remainder32, remainder64,

@@ -38,6 +38,12 @@ void scatter_add(float* x, int64_t step, int64_t along, const int64_t* places, c
     for (int64_t j = 0; j < n; ++j) x[j * step + places[j] * along] += source[j * other];
 }
 
+bool within(const int64_t* places, int64_t n, int64_t size) {
+    const uint64_t limit = static_cast<uint64_t>(size);
+    return reduce<int64_t>(n, 0, [=](int64_t i) { return static_cast<int64_t>(static_cast<uint64_t>(places[i]) >= limit); },
+                           [](int64_t a, int64_t b) { return a | b; }) == 0;
+}
+
 }  // namespace
 
 extern const IndexingTable indexing;
@@ -46,6 +52,7 @@ const IndexingTable indexing = {
     {gather<uint8_t>, gather<uint16_t>, gather<uint32_t>, gather<uint64_t>},
     {scatter<uint8_t>, scatter<uint16_t>, scatter<uint32_t>, scatter<uint64_t>},
     scatter_add,
+    within,
 };
 
 }  // namespace

@@ -30,6 +30,8 @@ extern const IndexingTable indexing;
 extern const OrderTable sort_rows;
 extern const ViewTable view;
 extern const PairedTable matmul;
+extern const CastTable casts;
+extern const SelectionTable selection;
 
 extern const Tables tables;
 const Tables tables = {
@@ -58,6 +60,8 @@ const Tables tables = {
     &sort_rows,
     &view,
     &matmul,
+    &casts,
+    &selection,
 };
 
 }  // namespace

@@ -15,8 +15,12 @@ using Map2 = void (*)(const float* a, const float* b, float* result, int64_t n);
 // n elements of several arguments, and numbers beside them -> n elements; the result may be any of the arguments.
 using MapMany = void (*)(const float* const* arguments, const float* numbers, float* result, int64_t n);
 
+// The same of two arguments of bfloat16, as they are stored.
+using Map2Brain = void (*)(const uint16_t* a, const uint16_t* b, uint16_t* result, int64_t n);
+
 struct ElementwiseTable {
     Map2 add, sub, mul, div;
+    Map2Brain add_brain, sub_brain, mul_brain, div_brain;
     // The same of an array and a number.
     MapMany add_number, sub_number, mul_number, div_number;
     // a + alpha b; self + value a b; self + value a / b; from the nearer of two ends.
@@ -294,18 +298,40 @@ struct HalfTable {
     void (*to_float16)(const float* x, uint16_t* result, int64_t n);
 };
 
+struct CastTable {
+    // From and to bool, uint8, int8, int16, int32, int64, float32, float64; null where it is left to others.
+    void (*cast[8][8])(const void* x, void* result, int64_t n);
+};
+
+// Element types of the first two: bool, int32, int64, float32, float64; of the last three: int32, int64.
+struct SelectionTable {
+    int64_t (*count[5])(const void* x, int64_t n);
+    // `first` plus the places of what is not zero.
+    void (*find[5])(const void* x, int64_t n, int64_t first, int64_t* found);
+    // What stands where `chosen` is not 0, of elements of 1, 2, 4 and 8 bytes.
+    void (*choose[4])(const uint8_t* chosen, const void* x, int64_t n, void* result);
+    // n > 0.
+    void (*range[2])(const void* x, int64_t n, int64_t* least, int64_t* greatest);
+    // Adds up how often each number from `least` on is there.
+    void (*tally[2])(const void* x, int64_t n, int64_t least, int64_t* counts);
+    void (*look_up[2])(const void* x, int64_t n, int64_t least, const int64_t* ranks, int64_t* result);
+};
+
 struct ScanTable {
     // outer x length x inner, contiguous, summed along length; the running sum is kept in double precision.
     void (*cumsum)(const float* x, float* result, int64_t outer, int64_t length, int64_t inner);
 };
 
 // outer x length x inner, contiguous, reduced along length > 0 to outer x inner.
-using Reduce = void (*)(const float* x, float* result, int64_t outer, int64_t length, int64_t inner);
+using ReduceColumns = void (*)(const float* x, float* result, int64_t outer, int64_t length, int64_t inner, int64_t n);
 
 struct ReductionTable {
-    // Sums divided by a number.
-    void (*sum)(const float* x, float* result, int64_t outer, int64_t length, int64_t inner, float divisor);
-    Reduce amax, amin;
+    // Sums divided by a number, of rows of `length`.
+    void (*sum)(const float* x, float* result, int64_t rows, int64_t length, float divisor);
+    // Adds `rows` rows of n elements, which begin `step` apart, to sums in double precision.
+    void (*add_rows)(const float* x, int64_t rows, int64_t step, int64_t n, double* sums);
+    // x and result begin at the same of `inner` columns, of which the first n are reduced.
+    ReduceColumns amax, amin;
     float (*sum_all)(const float* x, int64_t n);
 };
 
@@ -370,6 +396,8 @@ struct IndexingTable {
     // x[j * step + places[j] * along] += source[j * other].
     void (*scatter_add)(float* x, int64_t step, int64_t along, const int64_t* places, const float* source,
                         int64_t other, int64_t n);
+    // Whether all places are in [0, size).
+    bool (*within)(const int64_t* places, int64_t n, int64_t size);
 };
 
 // Streams begin with the 624 words of a Mersenne Twister and how many of them are used up.
@@ -415,6 +443,8 @@ struct Tables {
     const OrderTable* order;
     const ViewTable* view;
     const PairedTable* paired;
+    const CastTable* casts;
+    const SelectionTable* selection;
 };
 
 }  // namespace mt

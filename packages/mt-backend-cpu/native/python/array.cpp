@@ -321,7 +321,7 @@ constexpr int64_t CHEAP = 4 * GRAIN;
 
 template <class F>
 PyObject* elementwise(PyArrayObject* const* inputs, int count, PyObject* out, const char* function, int64_t grain,
-                      F f) {
+                      F f, Map2Brain brain = nullptr) {
     const Element element = element_of(inputs[0]);
     bool supported = element != Element::Other;
     for (int k = 1; k < count; ++k) supported = supported && element_of(inputs[k]) == element;
@@ -368,6 +368,13 @@ PyObject* elementwise(PyArrayObject* const* inputs, int count, PyObject* out, co
         coalesce(loop);
     }
     Released released(loop.size > grain);
+    if (brain != nullptr && element == Element::BFloat16 && loop.contiguous()) {
+        parallel(loop.size, grain, [&](int64_t begin, int64_t end) {
+            const auto at = [&](int k) { return reinterpret_cast<uint16_t*>(loop.data[k]) + begin; };
+            brain(at(0), at(1), at(2), end - begin);
+        });
+        return result.release();
+    }
     parallel(loop.size, grain, [&](int64_t begin, int64_t end) {
         switch (element) {
             case Element::Float32: run_range<Floats>(loop, begin, end, f); break;
@@ -408,13 +415,13 @@ PyObject* map_arrays(Map f, PyObject* x, PyObject* out, const char* function) {
                        [f](const float* const* given, float* result, int64_t n) { f(given[0], result, n); });
 }
 
-PyObject* map2_arrays(Map2 f, PyObject* a, PyObject* b, PyObject* out, const char* function) {
+PyObject* map2_arrays(Map2 f, PyObject* a, PyObject* b, PyObject* out, const char* function, Map2Brain brain) {
     Reference made[2] = {Reference(nullptr), Reference(nullptr)};
     if ((a = with_dimensions(a, made[0])) == nullptr || (b = with_dimensions(b, made[1])) == nullptr) return nullptr;
     PyArrayObject* inputs[2] = {array_of(a, function, 1), nullptr};
     if (inputs[0] == nullptr || (inputs[1] = array_of(b, function, 2)) == nullptr) return nullptr;
     return elementwise(inputs, 2, out, function, GRAIN,
-                       [f](const float* const* given, float* result, int64_t n) { f(given[0], given[1], result, n); });
+                       [f](const float* const* given, float* result, int64_t n) { f(given[0], given[1], result, n); }, brain);
 }
 
 PyObject* map_many_arrays(MapMany f, PyObject* const* given, int count, const float* numbers, PyObject* out,

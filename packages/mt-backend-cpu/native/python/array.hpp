@@ -103,7 +103,8 @@ bool only_out(PyObject* const* arguments, Py_ssize_t count, PyObject* names, con
 
 // Elementwise: `f(arguments...)`, broadcast, into `out` or into a new array of the arguments' common shape.
 PyObject* map_arrays(Map f, PyObject* x, PyObject* out, const char* function);
-PyObject* map2_arrays(Map2 f, PyObject* a, PyObject* b, PyObject* out, const char* function);
+// `brain`, where it is given, takes rows of bfloat16 as they are.
+PyObject* map2_arrays(Map2 f, PyObject* a, PyObject* b, PyObject* out, const char* function, Map2Brain brain = nullptr);
 // The same of up to three arrays and numbers beside them.
 PyObject* map_many_arrays(MapMany f, PyObject* const* given, int count, const float* numbers, PyObject* out,
                           const char* function);

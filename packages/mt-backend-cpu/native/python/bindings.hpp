@@ -39,6 +39,7 @@ extern PyMethodDef fft_methods[];
 extern PyMethodDef writing_methods[];
 extern PyMethodDef matrix_methods[];
 extern PyMethodDef memory_methods[];
+extern PyMethodDef selection_methods[];
 
 // Sets up the memory of arrays, once; false with an error.
 bool add_memory();

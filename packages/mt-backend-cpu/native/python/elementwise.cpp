@@ -9,11 +9,14 @@ using E = ElementwiseTable;
 constexpr auto TABLE = &Tables::elementwise;
 
 // f(a, b, *, out=None), where b may be a Python number.
-template <auto Member, auto OfNumber>
+template <auto Member, auto OfBrain, auto OfNumber>
 PyObject* arithmetic(PyObject* module, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
     if (count == 2 && (PyFloat_Check(arguments[1]) || PyLong_Check(arguments[1])))
         return many<TABLE, OfNumber, 1, 1>(module, arguments, count, names);
-    return binary<TABLE, Member>(module, arguments, count, names);
+    PyObject* out;
+    if (!counted(count, 2, "this kernel") || !only_out(arguments, count, names, "this kernel", &out)) return nullptr;
+    const E* table = kernels().*TABLE;
+    return map2_arrays(table->*Member, arguments[0], arguments[1], out, "this kernel", table->*OfBrain);
 }
 
 template <class T>
@@ -51,10 +54,10 @@ PyObject* remainder(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
 }  // namespace
 
 PyMethodDef elementwise_methods[] = {
-    method("add", arithmetic<&E::add, &E::add_number>, "add(a, b, *, out=None)"),
-    method("sub", arithmetic<&E::sub, &E::sub_number>, "sub(a, b, *, out=None)"),
-    method("mul", arithmetic<&E::mul, &E::mul_number>, "mul(a, b, *, out=None)"),
-    method("div", arithmetic<&E::div, &E::div_number>, "div(a, b, *, out=None)"),
+    method("add", arithmetic<&E::add, &E::add_brain, &E::add_number>, "add(a, b, *, out=None)"),
+    method("sub", arithmetic<&E::sub, &E::sub_brain, &E::sub_number>, "sub(a, b, *, out=None)"),
+    method("mul", arithmetic<&E::mul, &E::mul_brain, &E::mul_number>, "mul(a, b, *, out=None)"),
+    method("div", arithmetic<&E::div, &E::div_brain, &E::div_number>, "div(a, b, *, out=None)"),
     method("add_scaled", many<TABLE, &E::add_scaled, 2, 1>, "add_scaled(a, b, alpha, *, out=None)"),
     method("addcmul", many<TABLE, &E::addcmul, 3, 1>, "addcmul(x, a, b, value, *, out=None)"),
     method("addcdiv", many<TABLE, &E::addcdiv, 3, 1>, "addcdiv(x, a, b, value, *, out=None)"),

@@ -1,8 +1,8 @@
 // Elements and rows that are looked up, written and added by index. Indices are checked before anything is written:
 // where one is out of its range the functions do nothing, for their callers to say which.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
-#include <vector>
 
 #include "core/parallel.hpp"
 #include "python/bindings.hpp"
@@ -34,9 +34,14 @@ const int64_t* numbers_of(PyArrayObject* index) { return static_cast<const int64
 bool within(PyArrayObject* index, int64_t size) {
     const int64_t* numbers = numbers_of(index);
     const int64_t n = PyArray_SIZE(index);
-    uint64_t greatest = 0;
-    for (int64_t i = 0; i < n; ++i) greatest = std::max(greatest, static_cast<uint64_t>(numbers[i]));
-    return n == 0 || greatest < static_cast<uint64_t>(size);
+    const auto f = kernels().indexing->within;
+    if (n <= 4 * GRAIN) return f(numbers, n, size);
+    std::atomic<bool> all{true};
+    Released released(true);
+    parallel(n, 4 * GRAIN, [&](int64_t begin, int64_t end) {
+        if (!f(numbers + begin, end - begin, size)) all.store(false, std::memory_order_relaxed);
+    });
+    return all.load(std::memory_order_relaxed);
 }
 
 bool dimension(PyObject* object, int ndim, const char* function, int* dim) {
@@ -309,55 +314,6 @@ PyObject* scatter_add(PyObject*, PyObject* const* arguments, Py_ssize_t count, P
     Py_RETURN_TRUE;
 }
 
-// Places of what is not zero
-
-template <class T>
-void find(PyArrayObject* x, std::vector<int64_t>& found) {
-    const T* elements = static_cast<const T*>(PyArray_DATA(x));
-    const int64_t size = PyArray_SIZE(x);
-    for (int64_t i = 0; i < size; ++i)
-        if (elements[i] != T(0)) found.push_back(i);
-}
-
-// nonzero(x) -> (K, dimensions of x) on rows of K places each, or None where the element type has no kernel, and
-// where there are no places or dimensions.
-PyObject* nonzero(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
-    const char* name = "nonzero";
-    if (names != nullptr || !counted(count, 1, name)) return refused(names, name);
-    PyArrayObject* x = array_of(arguments[0], name, 1);
-    if (x == nullptr) return nullptr;
-    if (!PyArray_ISCARRAY_RO(x)) Py_RETURN_NONE;
-    std::vector<int64_t> found;
-    const bool large = PyArray_SIZE(x) > GRAIN;
-    const auto search = [&](auto zero) {
-        Released released(large);
-        find<decltype(zero)>(x, found);
-    };
-    switch (PyArray_TYPE(x)) {
-        case NPY_BOOL: search(uint8_t{}); break;
-        case NPY_FLOAT: search(float{}); break;
-        case NPY_DOUBLE: search(double{}); break;
-        case NPY_INT: search(npy_int{}); break;
-        case NPY_LONG: search(npy_long{}); break;
-        default: Py_RETURN_NONE;
-    }
-    const int ndim = PyArray_NDIM(x);
-    const int64_t many = static_cast<int64_t>(found.size());
-    if (many == 0 || ndim == 0) Py_RETURN_NONE;  // NumPy forgets the strides of nothing
-    npy_intp shape[2] = {ndim, many};
-    Reference places(new_array(2, shape, NPY_INT64));
-    if (!places) return nullptr;
-    int64_t* to = static_cast<int64_t*>(PyArray_DATA(places.array()));
-    for (int64_t k = 0; k < many; ++k) {
-        int64_t rest = found[static_cast<size_t>(k)];
-        for (int d = ndim - 1; d >= 0; --d) {
-            to[d * many + k] = rest % PyArray_DIM(x, d);
-            rest /= PyArray_DIM(x, d);
-        }
-    }
-    return PyArray_Transpose(places.array(), nullptr);
-}
-
 }  // namespace
 
 PyMethodDef indexing_methods[] = {
@@ -365,7 +321,6 @@ PyMethodDef indexing_methods[] = {
     method("take_rows", take_rows, "take_rows(source, dim, index); None where an index is out of range"),
     method("gather", gather, "gather(source, dim, index); None where an index is out of range"),
     method("scatter", scatter, "scatter(target, dim, index, source) -> whether it was done"),
-    method("nonzero", nonzero, "nonzero(x) -> (K, dimensions of x); None where the element type has no kernel"),
     method("scatter_add", scatter_add, "scatter_add(target, dim, index, source) -> whether it was done"),
     {nullptr, nullptr, 0, nullptr},
 };

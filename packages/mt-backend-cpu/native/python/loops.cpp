@@ -20,6 +20,7 @@ struct Loops {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject* ufunc;
+    bool floating;  // of floating-point numbers alone, for loops over integers that may raise errors
 };
 
 // Element types whose loops need no Python, and whose numbers `constant_of` knows.
@@ -119,7 +120,8 @@ PyObject* loops_call(PyObject* self, PyObject* const* arguments, size_t flags, P
             leading = reinterpret_cast<PyArrayObject*>(arguments[k]);
     if (leading == nullptr || !PyArray_ISCARRAY_RO(leading) || PyArray_NDIM(leading) == 0) return otherwise();
     const int type = PyArray_TYPE(leading);
-    const int which = is_plain(type) ? loop_of(ufunc, type) : -1;
+    const bool taken = is_plain(type) && !(reinterpret_cast<Loops*>(self)->floating && PyTypeNum_ISINTEGER(type));
+    const int which = taken ? loop_of(ufunc, type) : -1;
     if (which < 0) return otherwise();
     char constants[MOST][16];
     char* data[MOST];
@@ -185,7 +187,8 @@ PyObject* loops_call(PyObject* self, PyObject* const* arguments, size_t flags, P
 
 PyObject* loops_new(PyTypeObject* type, PyObject* args, PyObject*) {
     PyObject* ufunc;
-    if (!PyArg_ParseTuple(args, "O!", &PyUFunc_Type, &ufunc)) return nullptr;
+    int floating = 0;
+    if (!PyArg_ParseTuple(args, "O!|p", &PyUFunc_Type, &ufunc, &floating)) return nullptr;
     const auto* given = reinterpret_cast<const PyUFuncObject*>(ufunc);
     if (given->nin < 1 || given->nin > MOST - 1 || given->nout != 1 || given->core_enabled) {
         PyErr_SetString(PyExc_TypeError, "Loops takes a ufunc of one or two operands and one result");
@@ -195,6 +198,7 @@ PyObject* loops_new(PyTypeObject* type, PyObject* args, PyObject*) {
     if (made == nullptr) return nullptr;
     made->call = loops_call;
     made->ufunc = Py_NewRef(ufunc);
+    made->floating = floating != 0;
     return reinterpret_cast<PyObject*>(made);
 }
 

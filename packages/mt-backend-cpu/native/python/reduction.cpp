@@ -1,4 +1,5 @@
 // Reductions of row-major arrays along dimensions that lie side by side.
+#include <algorithm>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -55,11 +56,62 @@ bool plan(PyArrayObject* x, PyObject* dims, bool keepdim, const char* function, 
     return along->result != nullptr;
 }
 
+// Columns that one thread takes by itself.
+constexpr int64_t COLUMNS = 512;
+
+// Calls `f(first row of the result, rows, first column, columns)` for parts of outer x inner.
 template <class F>
 void divide(const Along& along, F f) {
     const int64_t each = along.length * along.inner;
     Released released(along.outer * each > GRAIN);
-    parallel(along.outer, each >= GRAIN ? 1 : GRAIN / each + 1, f);
+    // Where there are few rows of results, and long ones, their columns are divided.
+    if (along.outer < 16 && along.inner >= 2 * COLUMNS && each > GRAIN) {
+        const int64_t pieces = (along.inner + COLUMNS - 1) / COLUMNS;
+        parallel(along.outer * pieces, 1, [&](int64_t begin, int64_t end) {
+            while (begin < end) {
+                const int64_t outer = begin / pieces, first = begin % pieces, last = std::min(pieces, first + end - begin);
+                f(outer, 1, first * COLUMNS, std::min(last * COLUMNS, along.inner) - first * COLUMNS);
+                begin += last - first;
+            }
+        });
+        return;
+    }
+    parallel(along.outer, each >= GRAIN ? 1 : GRAIN / each + 1,
+             [&](int64_t begin, int64_t end) { f(begin, end - begin, 0, along.inner); });
+}
+
+// Sums along columns, in double precision, rows and columns of the result as `divide` gives them.
+void sum_columns(const float* x, float* result, const Along& along, int64_t outer, int64_t rows, int64_t column,
+                 int64_t columns, float divisor) {
+    constexpr int64_t MOST = 1024;
+    const auto add = kernels().reduction->add_rows;
+    double sums[MOST];
+    for (int64_t o = outer; o < outer + rows; ++o)
+        for (int64_t first = column; first < column + columns; first += MOST) {
+            const int64_t n = std::min(MOST, column + columns - first);
+            std::fill_n(sums, n, 0.);
+            add(x + o * along.length * along.inner + first, along.length, along.inner, n, sums);
+            for (int64_t k = 0; k < n; ++k) result[o * along.inner + first + k] = static_cast<float>(sums[k]) / divisor;
+        }
+}
+
+// Narrow tables of many rows, whose sums are made of parts that are cut alike whatever the number of threads.
+bool is_tall(const Along& along) {
+    return along.outer == 1 && along.inner < 2 * COLUMNS && along.length / 2 > PIECE / along.inner;
+}
+
+void sum_tall(const float* x, float* result, const Along& along, float divisor) {
+    const int64_t each = PIECE / along.inner, parts = (along.length + each - 1) / each, n = along.inner;
+    std::vector<double> sums(static_cast<size_t>(parts * n));
+    const auto add = kernels().reduction->add_rows;
+    Released released(true);
+    parallel(parts, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p)
+            add(x + p * each * n, std::min(each, along.length - p * each), n, n, sums.data() + p * n);
+    });
+    for (int64_t p = 1; p < parts; ++p)
+        for (int64_t k = 0; k < n; ++k) sums[static_cast<size_t>(k)] += sums[static_cast<size_t>(p * n + k)];
+    for (int64_t k = 0; k < n; ++k) result[k] = static_cast<float>(sums[static_cast<size_t>(k)]) / divisor;
 }
 
 // f(x, dims, keepdim)
@@ -102,8 +154,15 @@ PyObject* sums(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject
         for (int64_t i = 0; i < along.outer * inner; ++i) to[i] = 0.f / divisor;
         return result.release();
     }
-    divide(along, [=](int64_t begin, int64_t end) {
-        table->sum(from + begin * n * inner, to + begin * inner, end - begin, n, inner, divisor);
+    if (inner > 1 && is_tall(along)) {
+        sum_tall(from, to, along, divisor);
+        return result.release();
+    }
+    divide(along, [&](int64_t outer, int64_t rows, int64_t column, int64_t columns) {
+        if (inner == 1)
+            table->sum(from + outer * n, to + outer, rows, n, divisor);
+        else
+            sum_columns(from, to, along, outer, rows, column, columns, divisor);
     });
     return result.release();
 }
@@ -123,8 +182,8 @@ PyObject* extremes(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
     float* to = static_cast<float*>(PyArray_DATA(result.array()));
     const auto f = kernels().reduction->*Member;
     const int64_t n = along.length, inner = along.inner;
-    divide(along, [=](int64_t begin, int64_t end) {
-        f(from + begin * n * inner, to + begin * inner, end - begin, n, inner);
+    divide(along, [=](int64_t outer, int64_t rows, int64_t column, int64_t columns) {
+        f(from + outer * n * inner + column, to + outer * inner + column, rows, n, inner, columns);
     });
     return result.release();
 }

@@ -17,6 +17,9 @@ _HALVES = frozenset((bfloat16.numpy_dtype, np.dtype(np.float16)))
 #: What holds no infinity, or no zero; compared as dtypes, for NumPy makes a dtype's name anew each time.
 _SATURATING = frozenset((float8_e4m3fn.numpy_dtype, float8_e8m0fnu.numpy_dtype))
 
+#: From so many elements on, a conversion is worth asking the native library for.
+_LARGE = 4096
+
 
 def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
     """The array in another element type; the array itself where it already has it.
@@ -32,6 +35,10 @@ def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
         if made is not None:
             return made
     kind, wanted = source.kind, target.kind
+    if array.size >= _LARGE and kind in "biuf" and wanted in "biuf":
+        made = _by_library(array, target)
+        if made is not None:
+            return made
     if target.names is not None or source.names is not None:
         return _cast_complex_half(array, target)
     if kind == "c" and target == np.uint32:
@@ -66,6 +73,14 @@ def _between_halves(array: np.ndarray, target: np.dtype) -> np.ndarray | None:
         return None
     library.use_bfloat16(bfloat16.numpy_dtype)
     made: np.ndarray | None = library.cast(array, target)
+    return made
+
+
+def _by_library(array: np.ndarray, target: np.dtype) -> np.ndarray | None:
+    """By the native library, in threads; None where it has no conversion of these types."""
+    from .native import library  # lazy: as above
+
+    made: np.ndarray | None = None if library is None else library.cast_rows(array, target)
     return made
 
 

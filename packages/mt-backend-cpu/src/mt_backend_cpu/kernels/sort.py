@@ -285,7 +285,7 @@ def searchsorted(
 _NOTHING = np.empty(0, np.int64)
 
 
-def _answers(values: np.ndarray, inverse: Any, counts: Any, wants: tuple[bool, bool]) -> tuple[Any, Any, Any]:
+def answers(values: np.ndarray, inverse: Any, counts: Any, wants: tuple[bool, bool]) -> tuple[Any, Any, Any]:
     return values, inverse if wants[0] else _NOTHING, counts if wants[1] else _NOTHING
 
 
@@ -295,7 +295,7 @@ def unique2(self: np.ndarray, sorted: bool, return_inverse: bool, return_counts:
     if not return_inverse and not return_counts:
         return _distinct(self.reshape(-1)), _NOTHING, _NOTHING
     values, inverse, counts = np.unique(self.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
-    return _answers(values, inverse.reshape(self.shape), counts, (return_inverse, return_counts))
+    return answers(values, inverse.reshape(self.shape), counts, (return_inverse, return_counts))
 
 
 def _distinct(elements: np.ndarray) -> np.ndarray:
@@ -379,4 +379,4 @@ def unique_consecutive(self: np.ndarray, return_inverse: bool, return_counts: bo
     counts = np.diff(np.concatenate([starts, [rows.shape[0]]]))
     if dim is not None:  # counted and inverted whether asked or not, as in `unique_dim`
         return _slice_by_slice(rows[starts], dim), inverse, counts
-    return _answers(rows[starts], inverse.reshape(self.shape), counts, (return_inverse, return_counts))
+    return answers(rows[starts], inverse.reshape(self.shape), counts, (return_inverse, return_counts))

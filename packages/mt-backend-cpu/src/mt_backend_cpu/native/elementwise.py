@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mt_core.dispatch.kernel import Accepts
 from mt_core.dispatch.registry import register_kernel
 from mt_core.dtypes import bfloat16, float16, float32, int32, int64
 from mt_core.keys import CPU
 
+from ..kernels import elementwise as on_numpy
 from ..registry import kernel, kernels
 from . import library
 
@@ -61,19 +64,16 @@ if library is not None:
 
     # Integers by a number
 
-    def _is_divisor(self: Any, other: Any) -> bool:
-        """Whether the number is an integer of the tensor's type, and not 0, which is for NumPy's kernel to refuse."""
-        return other.__class__ is int and other != 0 and abs(other) < 1 << (self._dtype.itemsize * 8 - 1)
-
     _remainder = library.remainder
 
-    @kernel(
-        "remainder.Tensor", "remainder.Scalar",
-        accepts=Accepts(dtypes={"self": frozenset((int32, int64))}, layout="row_major", also=_is_divisor),
-    )  # fmt: skip
+    @kernel("remainder.Tensor", "remainder.Scalar", accepts=Accepts(dtypes={"self": frozenset((int32, int64))}))
     def remainder(self: Any, other: Any) -> Any:
-        """self (*) of int32 or int64, other a number -> (*)."""
-        return _remainder(self, other)
+        """self (*) of int32 or int64, other (*), broadcast, or a number -> the common shape."""
+        if getattr(other, "size", 1) == 1 and not getattr(other, "ndim", 0) and self.__class__ is np.ndarray:
+            divisor = int(other)  # any number but 0, which is for NumPy's kernel to refuse, and those of wider types
+            if divisor and abs(divisor) < 1 << (self.dtype.itemsize * 8 - 1) and self.flags.c_contiguous:
+                return _remainder(self, divisor)
+        return on_numpy.remainder(self, other)
 
     # Half types, as they are stored: entered after single precision, whose kernels take them too, widened
 

@@ -42,9 +42,8 @@ if library is not None:
     for _name, _function in (("ceil", np.ceil), ("floor", np.floor), ("trunc", np.trunc), ("round", np.rint)):
         kernel(_name)(whole(_Loops(_function)))
 
-    _sqrt, _reciprocal, _square, _power = (
-        _Loops(function) for function in (np.sqrt, np.reciprocal, np.square, np.power)
-    )
+    _sqrt, _reciprocal, _square = (_Loops(function) for function in (np.sqrt, np.reciprocal, np.square))
+    _power = _Loops(np.power, True)  # of integers it refuses negative exponents
     _multiply, _remainder, _fmod = (_Loops(function) for function in (np.multiply, np.remainder, np.fmod))
 
     @kernel("rsqrt")

@@ -169,13 +169,28 @@ if library is not None:
         made: Array | None = _take_rows(self, dim % self.ndim, index.reshape(-1))
         return on_numpy.index_select(self, dim, index) if made is None else made
 
-    _nonzero = library.nonzero
+    _nonzero, _choose = library.nonzero, library.choose
 
     @kernel("nonzero", half="native")
     def nonzero(self: Array) -> Array:
         """self (*S) -> (K, len(S)) of int64, K the number of nonzero elements."""
         places: Array | None = _nonzero(self)
         return on_numpy.nonzero(self) if places is None else places
+
+    @kernel("masked_select", half="native", accepts=Accepts(layout="row_major"))
+    def masked_select(self: Array, mask: Array) -> Array:
+        """self (*), mask (*) of bool, broadcast -> (K,), K the number of true elements."""
+        made: Array | None = _choose(self, mask) if self.shape == mask.shape else None
+        return on_numpy.masked_select(self, mask) if made is None else made
+
+    def _is_mask(self: Any, indices: Any) -> Any:
+        return len(indices) == 1 and indices[0] is not None and indices[0]._dtype is bool_dtype
+
+    @kernel("index.Tensor", half="native", accepts=Accepts(layout="row_major", also=_is_mask))
+    def index_by_mask(self: Array, indices: list[Any]) -> Array:
+        """self (*M, *R), one mask (*M) of bool -> (K, *R), K the number of true elements."""
+        made: Array | None = _choose(self, indices[0])
+        return on_numpy.index(self, indices) if made is None else made
 
     _where = library.where
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from mt_core.dispatch.kernel import Accepts
-from mt_core.dtypes import float32, int32
+from mt_core.dtypes import float32, int32, int64
 
+from ..kernels import sort as on_numpy
 from ..kernels.sort import with_order_of_ties
 from ..registry import kernel
 from . import library
@@ -41,6 +42,16 @@ if library is not None:
         """self (*) -> values (*), indices (*) of int64."""
         values, order = _order(self, descending)
         return with_order_of_ties(self, values, order, stable, dim, descending)
+
+    _distinct = library.distinct
+
+    @kernel("_unique2", accepts=Accepts(dtypes=frozenset((int32, int64)), layout="row_major"))
+    def unique2(self: Array, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Any, Any, Any]:
+        """self (any shape S) -> values (U,), inverse (*S) and counts (U,) of int64, or (0,) for what is not wanted."""
+        made = _distinct(self, return_inverse, return_counts)
+        if made is None:
+            return on_numpy.unique2(self, sorted, return_inverse, return_counts)
+        return on_numpy.answers(*made, (return_inverse, return_counts))
 
 
 if library is not None and hasattr(library, "topk"):
