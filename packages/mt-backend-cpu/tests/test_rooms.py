@@ -14,8 +14,10 @@ import mt_core.decomp
 ROOM = Path(mt_backend_cpu.kernels.__path__[0])
 NATIVE = Path(mt_backend_cpu.native.__path__[0])
 COMPOSITES = Path(mt_core.decomp.__path__[0])
-#: Folder of C++ -> families that have no file there: they only move memory, by the functions of views.
-MOVES: dict[str, set[str]] = {"kernels": {"creation", "view_join"}, "python": set()}
+#: Families by NumPy's own loops alone, which the library only calls (`native/python/loops.cpp`).
+LOOPS = {f"elementwise_{part}" for part in ("bitwise", "power", "rounding", "transcendental")}
+#: Folder of C++ -> families that have no file there: they only move memory, by the functions of views, or call loops.
+MOVES: dict[str, set[str]] = {"kernels": {"creation", "view_join", *LOOPS}, "python": LOOPS}
 MODULES = sorted([*ROOM.glob("*.py"), *NATIVE.glob("*.py")])
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from mt_core.dispatch.kernel import Accepts
 from mt_core.dispatch.registry import register_kernel
-from mt_core.dtypes import bfloat16, float16, float32, int32, int64
+from mt_core.dtypes import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
+from mt_core.dtypes import bool as bool_dtype
 from mt_core.keys import CPU
 
 from ..kernels import elementwise as on_numpy
@@ -53,6 +54,25 @@ if library is not None:
     def subtract_scaled(self: Any, other: Any, alpha: Any, out: Any = None) -> Any:
         """self (*), other (*), broadcast -> the common shape."""
         return _add_scaled(self, other, _negated(alpha), out=out)
+
+    # NumPy's own loops, which the library calls, and divides among threads, for what it has no loops of its own for
+
+    _Loops = library.Loops
+    _OTHERS = frozenset((bool_dtype, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64))
+    kernels(
+        {"add.Tensor": _Loops(np.add), "sub.Tensor": _Loops(np.subtract)},
+        accepts=Accepts(dtypes=_OTHERS, defaults=("alpha",)),
+    )
+    kernels({"mul.Tensor": _Loops(np.multiply), "div.Tensor": _Loops(np.true_divide)}, accepts=Accepts(dtypes=_OTHERS))
+    kernels({"neg": _Loops(np.negative), "abs": _Loops(np.absolute)})
+    _fmod = _Loops(np.fmod)
+
+    @kernel("fmod.Tensor", "fmod.Scalar")
+    def fmod(self: Any, other: Any) -> Any:
+        """self (*), other (*), broadcast -> the common shape."""
+        if self.dtype.kind in "iu":
+            on_numpy.refuse_zero(self, other)
+        return _fmod(self, other)
 
     # Single precision, numbers too; several steps in one pass
 

@@ -51,7 +51,8 @@ if library is not None:
         made = _distinct(self, return_inverse, return_counts)
         if made is None:
             return on_numpy.unique2(self, sorted, return_inverse, return_counts)
-        return on_numpy.answers(*made, (return_inverse, return_counts))
+        values, inverse, counts = made
+        return on_numpy.answers(values, inverse, counts, (return_inverse, return_counts))
 
 
 if library is not None and hasattr(library, "topk"):
