@@ -64,7 +64,8 @@ if library is not None:
         accepts=Accepts(dtypes=_OTHERS, defaults=("alpha",)),
     )
     kernels({"mul.Tensor": _Loops(np.multiply), "div.Tensor": _Loops(np.true_divide)}, accepts=Accepts(dtypes=_OTHERS))
-    kernels({"neg": _Loops(np.negative), "abs": _Loops(np.absolute)})
+    kernels({"neg": _Loops(np.negative)}, accepts=Accepts(layout="row_major"))
+    kernels({"abs": _Loops(np.absolute)})
     _fmod = _Loops(np.fmod)
 
     @kernel("fmod.Tensor", "fmod.Scalar")
