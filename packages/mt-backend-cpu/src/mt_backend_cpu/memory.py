@@ -67,6 +67,11 @@ class _Fresh:
     def __init__(self) -> None:
         self.empty: Any = np.empty
         self.zeros: Any = np.zeros
+        self.library: Any = None
+
+    def use(self, library: Any) -> None:
+        """Make arrays by the native library from now on."""
+        self.empty, self.zeros, self.library = library.new_empty, library.new_zeros, library
 
 
 fresh = _Fresh()
@@ -79,16 +84,12 @@ def memory_counts() -> dict[str, int]:
     -------
     dict
         ``in_use``, what arrays of 256 KiB or more take; ``kept``, what such arrays left and new ones will take; and
-        ``most_in_use``. All are 0 without the native library, where nothing is kept.
+        ``most_in_use``. All are 0 while the native library is not there, and nothing is kept.
     """
-    from .native import library  # lazy: whoever asks before the first kernel loads it here
-
-    return library.memory_counts() if library is not None else {"in_use": 0, "kept": 0, "most_in_use": 0}
+    return fresh.library.memory_counts() if fresh.library is not None else {"in_use": 0, "kept": 0, "most_in_use": 0}
 
 
 def release_memory() -> None:
     """Give the memory that ended arrays left, and that is kept for new ones, back to the system."""
-    from .native import library  # lazy: as above
-
-    if library is not None:
-        library.release_memory()
+    if fresh.library is not None:
+        fresh.library.release_memory()

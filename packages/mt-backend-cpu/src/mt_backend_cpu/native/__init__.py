@@ -56,7 +56,7 @@ def _load() -> tuple[ModuleType | None, str]:
     if setting:
         module.use_level(setting)
     module.set_num_threads(_default_threads())
-    fresh.empty, fresh.zeros = module.new_empty, module.new_zeros
+    fresh.use(module)
     return module, f"level {module.level()} of {', '.join(module.levels())}"
 
 
