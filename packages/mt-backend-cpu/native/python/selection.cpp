@@ -65,7 +65,7 @@ PyObject* nonzero(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObj
     Reference places(new_array(2, shape, NPY_INT64));
     if (!places) return nullptr;
     int64_t* to = static_cast<int64_t*>(PyArray_DATA(places.array()));
-    if (many > 0 && ndim > 0) {
+    {
         Released released(n > GRAIN);
         int64_t* last = to + (ndim - 1) * many;
         parallel(static_cast<int64_t>(before.size()) - 1, std::max<int64_t>(1, 2 * GRAIN / piece), [&](int64_t begin, int64_t end) {
