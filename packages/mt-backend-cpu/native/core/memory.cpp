@@ -30,20 +30,31 @@ size_t rounded(size_t bytes) {
     return (bytes + step - 1) / step * step;
 }
 
+// Where blocks begin within their first page, in turn: what arrays hold at one index would otherwise be in one set of the
+// caches, which a kernel of three arrays and a few rows fills.
+constexpr size_t COLOUR = 320;  // five lines, which have no divisor in common with the 64 of a page
+
 // Memory of the system, cleared; large blocks at boundaries of large pages, of which the system then may make them.
 void* mapped(size_t size) {
+    static size_t colour = 0;  // the caller holds the lock
+    colour = (colour + COLOUR) % PAGE;
+    size += PAGE;
     const size_t more = size >= 2 * HUGE_PAGE ? HUGE_PAGE : 0;
     void* found = mmap(nullptr, size + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (found == MAP_FAILED) return nullptr;
-    if (more == 0) return found;
     char* begin = static_cast<char*>(found);
+    if (more == 0) return begin + colour;
     const size_t before = (HUGE_PAGE - reinterpret_cast<uintptr_t>(begin) % HUGE_PAGE) % HUGE_PAGE;
     if (before != 0) munmap(begin, before);
     if (before != more) munmap(begin + before + size, more - before);
 #if defined(MADV_HUGEPAGE)
     madvise(begin + before, size, MADV_HUGEPAGE);
 #endif
-    return begin + before;
+    return begin + before + colour;
+}
+
+void unmap(void* place, size_t size) {
+    munmap(static_cast<char*>(place) - reinterpret_cast<uintptr_t>(place) % PAGE, size + PAGE);
 }
 
 void clear(void* place, size_t bytes) {
@@ -83,7 +94,7 @@ public:
             try {
                 taken_.emplace(place, size);
             } catch (const std::bad_alloc&) {
-                munmap(place, size);
+                unmap(place, size);
                 return nullptr;
             }
             in_use_ += size;
@@ -110,7 +121,7 @@ public:
             kept_.push_back({place, size});
             kept_bytes_ += size;
         } catch (const std::bad_alloc&) {
-            munmap(place, size);
+            unmap(place, size);
         }
         keep_at_most(in_use_ + SLACK);
         return true;
@@ -132,7 +143,7 @@ private:
     void keep_at_most(size_t bytes) {
         size_t gone = 0;
         while (kept_bytes_ > bytes) {
-            munmap(kept_[gone].place, kept_[gone].size);
+            unmap(kept_[gone].place, kept_[gone].size);
             kept_bytes_ -= kept_[gone++].size;
         }
         kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(gone));
@@ -153,6 +164,7 @@ Blocks& blocks() {
 }  // namespace
 
 static_assert(LARGE_BLOCK % (8 * PAGE) == 0, "blocks of every size are whole pages");
+static_assert(COLOUR % 64 == 0, "blocks are aligned for every instruction");
 
 void* take_block(size_t bytes, bool zeros) { return blocks().take(bytes, zeros); }
 
