@@ -226,3 +226,28 @@ def test_layers_without_a_batch_give_gradients_to_all_parameters():
     layer = nn.TransformerEncoderLayer(d_model=8, nhead=2, batch_first=True)
     layer(mt.rand(0, 3, 8, requires_grad=True)).sum().backward()
     assert all(parameter.grad is not None for parameter in layer.parameters())
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3), (2, 0, 1, 3), (1, 0, 2, 3)])
+@pytest.mark.parametrize("dtype", [mt.float32, mt.float64, mt.bfloat16])
+@pytest.mark.parametrize("grad", [False, True])
+def test_fused_attention_lies_in_memory_as_its_query_does(order, dtype, grad):
+    back = [order.index(d) for d in range(4)]
+    sizes = [(2, 3, 5, 4)[d] for d in order]
+    query, key, value = mt.randn(3, *sizes).to(dtype).unbind(0)
+    query = query.permute(back).requires_grad_(grad)
+    key, value = key.permute(back), value.permute(back)
+    out = F.scaled_dot_product_attention(query, key, value)
+    assert out.permute(order).is_contiguous()
+    assert out.allclose(F.scaled_dot_product_attention(*(x.contiguous() for x in (query, key, value))))
+    mask = mt.zeros(5, 5, dtype=dtype)
+    assert F.scaled_dot_product_attention(query, key, value, mask).permute(order).is_contiguous()
+    for unfused in (
+        lambda: F.scaled_dot_product_attention(query, key, value, mask.requires_grad_()),
+        lambda: F.scaled_dot_product_attention(query, key, value, dropout_p=0.5),
+        lambda: F.scaled_dot_product_attention(query[0], key[0], value[0]),
+        lambda: F.scaled_dot_product_attention(query, key, value[..., :2]),
+    ):
+        assert unfused().is_contiguous()
+    with sdpa_kernel(SDPBackend.MATH):
+        assert F.scaled_dot_product_attention(query, key, value).is_contiguous()

@@ -7,10 +7,11 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
-from ..attention_switches import check_allowed
+from ..attention_switches import check_allowed, is_enabled
 from ..dispatch.registry import find_overload
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import cpp_type_name
+from ..layout import dense_order
 
 
 @composite("_safe_softmax")
@@ -95,6 +96,14 @@ def scaled_dot_product_attention(
         return zeros + find_overload("mul.Scalar").call(query.sum() + key.sum() + value.sum(), 0)
     if enable_gqa:
         key, value = _repeat_heads(query, key), _repeat_heads(query, value)
+    result = _attend_widely(query, key, value, attn_mask, dropout_p, is_causal, scale)
+    return _laid_out(result, query) if dropout_p == 0 and _is_fused(query, key, value, attn_mask) else result
+
+
+def _attend_widely(
+    query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, scale: float | None
+) -> Any:
+    """Half types are computed as wide as PyTorch computes them."""
     d = query.dtype
     if attn_mask is None and dropout_p == 0 and d.compute is d:
         return ops._plain_attention(query, key, value, is_causal, scale)
@@ -105,6 +114,25 @@ def scaled_dot_product_attention(
         mask = attn_mask if attn_mask is None or attn_mask.dtype is dtypes.bool else attn_mask.to(d.compute)
         return _attend(wide[0], wide[1], wide[2], mask, dropout_p, is_causal, scale).to(d)
     return _attend(query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+
+def _is_fused(query: Any, key: Any, value: Any, attn_mask: Any) -> bool:
+    """Whether PyTorch computes a call without dropout by its flash kernel of the CPU."""
+    return (
+        query.device.type == "cpu" and query.dim() == key.dim() == value.dim() == 4 and is_enabled("flash")
+        and query.shape[:2] == key.shape[:2] == value.shape[:2] and query.shape[3] == key.shape[3] == value.shape[3]
+        and query.stride(3) == key.stride(3) == value.stride(3) == 1
+        and (attn_mask is None or not attn_mask.requires_grad)
+    )  # fmt: skip
+
+
+def _laid_out(result: Any, query: Any) -> Any:
+    """A result whose dimensions follow each other in memory as the query's do, as of PyTorch's kernel."""
+    if query.is_contiguous():
+        return result
+    innermost_first = dense_order(query.shape, [query.stride()])
+    order = innermost_first[::-1]
+    return result.permute(order).contiguous().permute([order.index(d) for d in range(len(order))])
 
 
 @composite("_plain_attention")
