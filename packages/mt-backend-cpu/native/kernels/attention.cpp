@@ -95,7 +95,7 @@ void attend(const float* query, const float* key, const float* value, float* res
             multiply_deep(values + v * reached, scores, seen, tile);
             const int64_t high = std::min<int64_t>(HEIGHT, s.values - v);
             for (int64_t j = 0; j < n; ++j) {
-                float* to = result + (first + j) * s.values + v;
+                float* to = result + (first + j) * s.result_step + v;
                 for (int64_t i = 0; i < high; ++i) to[i] = tile[i * ACROSS + j] / sums[j];
             }
         }

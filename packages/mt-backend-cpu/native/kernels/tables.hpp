@@ -214,7 +214,7 @@ struct ConvRowsTable {
 
 // softmax(query key^T, times the product of both factors) value, of rows that are `step` elements apart.
 struct Attention {
-    int64_t queries, keys, width, values, query_step, key_step, value_step;
+    int64_t queries, keys, width, values, query_step, key_step, value_step, result_step;
     float query_factor, key_factor;
     bool causal;
 };
@@ -223,7 +223,7 @@ struct AttentionTable {
     // How many queries are taken together, and how many numbers `attend` needs room for.
     int64_t across;
     int64_t (*room)(const Attention& s);
-    // Queries [begin, end); the result (queries, values) is row-major.
+    // Queries [begin, end); rows of the result (queries, values) are `result_step` apart.
     void (*attend)(const float* query, const float* key, const float* value, float* result, const Attention& s,
                    int64_t begin, int64_t end, float* space);
 };

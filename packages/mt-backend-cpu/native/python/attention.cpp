@@ -78,9 +78,17 @@ PyObject* attention(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
     for (int d = 0; d < ndim; ++d) shape[d] = PyArray_DIM(q, d);
     for (int d = 0; d < rows; ++d) matrices *= shape[d];
     shape[last] = s.values;
-    Reference result(new_array(ndim, shape, NPY_FLOAT));
+    // Heads and rows as the query has them: what is transposed back are rows again.
+    const bool rows_first = ndim == 4 && s.values == s.width && query.step > PyArray_STRIDE(q, 1) / static_cast<npy_intp>(sizeof(float));
+    if (rows_first) std::swap(shape[1], shape[2]);
+    Reference made(new_array(ndim, shape, NPY_FLOAT));
+    if (!made) return nullptr;
+    Reference result(rows_first ? PyArray_SwapAxes(made.array(), 1, 2) : Py_NewRef(made.get()));
     if (!result) return nullptr;
     float* to = static_cast<float*>(PyArray_DATA(result.array()));
+    s.result_step = rows_first ? PyArray_DIM(q, 1) * s.values : s.values;
+    const int64_t heads = ndim > 2 ? PyArray_DIM(q, rows - 1) : 1, of_batch = heads * s.queries * s.values;
+    const int64_t of_head = rows_first ? s.values : s.queries * s.values;
     const AttentionTable* table = kernels().attention;
     const int64_t blocks = (s.queries + table->across - 1) / table->across;
     const int64_t pieces = matrices >= PIECES ? 1 : std::min(blocks, PIECES / matrices);
@@ -97,7 +105,7 @@ PyObject* attention(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
             for (int64_t i = begin; i < end; ++i) {
                 const int64_t at = i / pieces, first = i % pieces * of_piece;
                 if (first < s.queries)
-                    table->attend(query.matrix(at), key.matrix(at), value.matrix(at), to + at * s.queries * s.values, s,
+                    table->attend(query.matrix(at), key.matrix(at), value.matrix(at), to + at / heads * of_batch + at % heads * of_head, s,
                                   first, std::min(s.queries, first + of_piece), space.get());
             }
         });
