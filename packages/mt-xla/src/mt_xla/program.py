@@ -9,7 +9,7 @@ from mindtorch import _logging
 from mindtorch._dynamo.eval_frame import CapturedProgram
 from mindtorch._dynamo.exc import Unsupported
 from mindtorch._dynamo.utils import counters
-from mindtorch._functorch._aot_autograd.runtime import SharedMemory
+from mindtorch._functorch._aot_autograd.runtime import NoGradient, SharedMemory
 from mindtorch._functorch.aot_autograd import aot_module_simplified, make_boxed_func
 from mindtorch._functorch.partitioners import default_partition
 
@@ -42,7 +42,7 @@ class CompiledProgram(CapturedProgram):
     def _of_tensors(self, graph: Any, inputs: list[Any]) -> Callable[..., Any] | None:
         try:
             return compiled_module(graph, inputs, self.rng)
-        except (NotLowered, NotImplementedError) as error:
+        except (NotLowered, NotImplementedError, NoGradient) as error:
             counters["graph_break"][str(error)] += 1
             if self.fullgraph:
                 raise Unsupported(f"{self._name()} cannot be compiled by XLA: {error}") from error

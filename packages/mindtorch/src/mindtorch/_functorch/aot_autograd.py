@@ -26,7 +26,7 @@ from .._unsupported import refusal
 from ..fx.experimental.symbolic_shapes import ShapeEnv
 from ..fx.graph_module import GraphModule
 from ._aot_autograd.analysis import planned
-from ._aot_autograd.runtime import Runtime, SharedMemory, differentiated
+from ._aot_autograd.runtime import NoGradient, Runtime, SharedMemory, differentiated
 from ._aot_autograd.schemas import Plan
 from ._aot_autograd.tracing import inference_graph, joint_graph, tangents_of
 from ._aot_autograd.training_step import TrainingStep, differentiates
@@ -139,7 +139,12 @@ def _compiled(function: Callable[..., Sequence[Any]], args: Sequence[Any], setti
         return _for_inference(function, fakes, plan, settings)
     with mode:
         tangents = tangents_of(function, fakes, requires_grad, is_leaf, plan)
-    joint = joint_graph(function, fakes, requires_grad, is_leaf, plan, tangents, settings.decompositions)
+    try:
+        joint = joint_graph(function, fakes, requires_grad, is_leaf, plan, tangents, settings.decompositions)
+    except NotImplementedError:
+        raise
+    except RuntimeError as error:
+        raise NoGradient(*error.args) from error
     count = len(plan.differentiable)
     forward, backward = settings.partition(joint, (fakes, tangents), num_fwd_outputs=count)
     with excluding(AUTOCAST), no_grad(), _compiling("forward"):

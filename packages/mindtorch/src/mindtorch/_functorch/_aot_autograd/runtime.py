@@ -17,9 +17,13 @@ from mt_core.state import excluding
 from .schemas import GivenInput, Origin, Output, Plan
 from .utils import call_compiled
 
-__all__ = ["Runtime", "SharedMemory", "differentiated", "spent"]
+__all__ = ["NoGradient", "Runtime", "SharedMemory", "differentiated", "spent"]
 
 Flat = Callable[[list[Any]], Sequence[Any]]
+
+
+class NoGradient(RuntimeError):
+    """A function runs, and its gradient does not: eager execution would tell when it is asked for."""
 
 
 class SharedMemory(NotImplementedError):
