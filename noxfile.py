@@ -225,8 +225,8 @@ def exam_on_npu(session: nox.Session) -> None:
 
 @nox.session
 def tests_xla(session: nox.Session) -> None:
-    """Programs compiled by XLA: operators, training steps, what breaks a graph."""
-    prepare(session, [*workspace((*BASE, "mt-xla")), *TEST_TOOLS, JAX])
+    """Programs compiled by XLA, and device xla: operators, training steps, what breaks a graph, many devices."""
+    prepare(session, [*workspace((*BASE, "mt-distributed", "mt-xla")), *TEST_TOOLS, JAX])
     session.run("pytest", str(XLA_TESTS), "--timeout=600", "--numprocesses=2", *session.posargs)
 
 
@@ -242,6 +242,13 @@ def exam_xla(session: nox.Session) -> None:
     """Compile every operator on the samples of the exam: ./dev exam_xla [REGEX [STEP]]."""
     prepare(session, [*workspace((*BASE, "mt-xla")), *TEST_TOOLS, JAX])
     session.run("python", str(XLA_TESTS / "operator_exam.py"), *session.posargs)
+
+
+@nox.session
+def fuzz_xla(session: nox.Session) -> None:
+    """Compile random programs and compare: ./dev fuzz_xla [--programs 20000] [--seed 0] [--part 3/20]."""
+    prepare(session, [*workspace((*BASE, "mt-xla")), *TEST_TOOLS, JAX])
+    session.run("python", str(XLA_TESTS / "random_programs.py"), *session.posargs)
 
 
 @nox.session

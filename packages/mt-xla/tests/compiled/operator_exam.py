@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import mindtorch as torch
+from mindtorch.func import functionalize
 from mindtorch.fx.experimental.proxy_tensor import make_fx
 from mt_core import Tensor
 from mt_core.autograd_state import no_grad
@@ -69,7 +70,8 @@ def _outcome(overload: Overload, bound: Any, what: str) -> tuple[str, str]:
     except REFUSALS as error:
         return "eager refuses", f"{what}: {error}"
     try:
-        graph = make_fx(call, tracing_mode="fake")(*tensors)
+        # As programs have them: what is written in writes is written without.
+        graph = make_fx(functionalize(call), tracing_mode="fake")(*tensors)
     except (RuntimeError, NotImplementedError) as error:
         return "untraced", f"{what}: {type(error).__name__} {error}"
     (output,) = graph.graph.find_nodes(op="output")

@@ -38,7 +38,9 @@ class Program:
         A function ``program`` of the inputs.
     """
 
-    def __init__(self, seed: int, text: str, shapes: list[tuple[int, ...]], grads: list[bool], strided: list[bool]) -> None:
+    def __init__(
+        self, seed: int, text: str, shapes: list[tuple[int, ...]], grads: list[bool], strided: list[bool]
+    ) -> None:
         self.seed, self.text, self._shapes, self._grads, self._strided = seed, text, shapes, grads, strided
 
     def function(self) -> Callable[..., Any]:

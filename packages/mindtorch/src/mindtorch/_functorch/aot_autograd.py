@@ -27,7 +27,7 @@ from ..fx.experimental.symbolic_shapes import ShapeEnv
 from ..fx.graph_module import GraphModule
 from ._aot_autograd.analysis import planned
 from ._aot_autograd.runtime import NoGradient, Runtime, SharedMemory, differentiated
-from ._aot_autograd.schemas import Plan
+from ._aot_autograd.schemas import Origin, Plan
 from ._aot_autograd.tracing import inference_graph, joint_graph, tangents_of
 from ._aot_autograd.training_step import TrainingStep, differentiates
 from ._aot_autograd.utils import call_compiled as _call_compiled
@@ -116,7 +116,10 @@ def _fake(value: Tensor, mode: FakeTensorMode) -> Any:
 
 
 def _refuse_shared(args: Sequence[Any], plan: Plan) -> None:
-    """Refuse arguments that share memory which is written to."""
+    """Refuse arguments that share memory which is written to, and views of those that get another geometry."""
+    relaid = {one.place for one in plan.written if one.is_relaid}
+    if any(one.origin is Origin.VIEW_OF_INPUT and one.source in relaid for one in plan.outputs):
+        raise NotImplementedError("aot_autograd: a view of an argument that gets another geometry")
     places = {place: value.untyped_storage() for place, value in enumerate(args) if isinstance(value, Tensor)}
     for written in plan.written:
         memory = places[written.place]._cdata

@@ -49,8 +49,12 @@ def mesh_sharding(ranks: np.ndarray, split: Sequence[int | None], shape: Sequenc
     RuntimeError
         For a device that there is not.
     NotImplementedError
-        For a dimension that is not divided into parts of one size.
+        For a dimension that is not divided into parts of one size, and where ``jax.distributed`` joins processes.
     """
+    if jax.process_count() > 1:
+        raise NotImplementedError(
+            "device 'xla' spreads tensors over the devices of one process (jax.distributed has more)"
+        )
     if ranks.size and ranks.max() >= len(devices()):
         raise RuntimeError(f"a mesh of device 'xla' with index {ranks.max()}: jax has {len(devices())} devices")
     names = [f"mesh{at}" for at in range(ranks.ndim)]

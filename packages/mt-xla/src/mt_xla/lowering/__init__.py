@@ -22,6 +22,7 @@ from . import (  # noqa: F401 - they enter what they have
     reductions,
     scans,
     sorting,
+    special,
     views,
 )
 from .table import LOWERINGS

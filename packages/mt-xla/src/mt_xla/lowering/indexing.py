@@ -103,6 +103,13 @@ def _scatter(call: Call, self: Value, dim: int, index: Value, src: Any) -> Value
     return places.add(src) if call.name == "scatter_add" else places.set(src)
 
 
+def _start(dtype: Any, reduce: str) -> Any:
+    """What leaves any element as it is."""
+    is_float = jnp.issubdtype(dtype, jnp.floating)
+    limits = (-jnp.inf, jnp.inf) if is_float else (jnp.iinfo(dtype).min, jnp.iinfo(dtype).max)
+    return {"sum": 0, "prod": 1, "amax": limits[0], "amin": limits[1]}[reduce]
+
+
 @lower("scatter_reduce.two")
 def _scatter_reduce(
     call: Call, self: Value, dim: int, index: Value, src: Value, reduce: str, include_self: bool
@@ -113,10 +120,7 @@ def _scatter_reduce(
     src = convert(src, self.dtype)[tuple([slice(0, n) for n in index.shape])]
     base = self
     if not include_self:
-        is_float = jnp.issubdtype(self.dtype, jnp.floating)
-        limits = (-jnp.inf, jnp.inf) if is_float else (jnp.iinfo(self.dtype).min, jnp.iinfo(self.dtype).max)
-        start = {"sum": 0, "prod": 1, "amax": limits[0], "amin": limits[1]}[reduce]
-        base = self.at[places].set(jnp.asarray(start, self.dtype))
+        base = self.at[places].set(jnp.asarray(_start(self.dtype, reduce), self.dtype))
     found = base.at[places]
     return {"sum": found.add, "prod": found.multiply, "amax": found.max, "amin": found.min}[reduce](src)
 
@@ -148,3 +152,36 @@ def _index_fill(call: Call, self: Value, dim: int, index: Value, value: Any) -> 
 def _take(call: Call, self: Value, index: Value) -> Value:
     size = self.size
     return self.reshape(-1)[_in_range(call, index, size, "out of range: tried to access index", -size)]
+
+
+@lower("put")
+def _put(call: Call, self: Value, index: Value, source: Value, accumulate: bool) -> Value:
+    places = self.reshape(-1).at[_in_range(call, index.reshape(-1), self.size, _PUT, -self.size)]
+    values = convert(source.reshape(-1), self.dtype)
+    return (places.add(values) if accumulate else places.set(values)).reshape(self.shape)
+
+
+_PUT = "put_(): index out of range"
+
+
+@lower("index_reduce")
+def _index_reduce(
+    call: Call, self: Value, dim: int, index: Value, source: Value, reduce: str, include_self: bool
+) -> Value:
+    if self.ndim == 0 or reduce == "mean":
+        raise call.refuse(f"with reduce={reduce!r} or without dimensions")
+    dim = dimension(dim, self.ndim)
+    index = _in_range(call, index.reshape(-1), self.shape[dim], "index out of range in self")
+    places = (*(slice(None),) * dim, index)
+    base = self if include_self else self.at[places].set(jnp.asarray(_start(self.dtype, reduce), self.dtype))
+    found = base.at[places]
+    return {"prod": found.multiply, "amax": found.max, "amin": found.min}[reduce](convert(source, self.dtype))
+
+
+@lower("repeat_interleave.Tensor")
+def _repeat_interleave(call: Call, repeats: Value, output_size: int | None) -> Value:
+    if output_size is None:
+        raise call.refuse("without output_size: how many elements it gives is not known before")
+    call.check((repeats >= 0).all(), RuntimeError, "repeats can not be negative")
+    call.check(repeats.sum() == output_size, RuntimeError, "allocated size does not match required size")
+    return call.result(jnp.repeat(jnp.arange(repeats.size), repeats, total_repeat_length=output_size))

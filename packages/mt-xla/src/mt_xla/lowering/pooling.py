@@ -141,3 +141,55 @@ def _avg_pool_backward(call: Call, grad: Value, self: Value, *settings: Any) -> 
     out = grad.shape[-len(chosen[0]) :]
     _, pull = jax.vjp(lambda x: _average(x, out, *chosen), convert(self, wide))
     return call.result(pull(convert(grad, wide))[0])
+
+
+@lower("adaptive_max_pool2d", "adaptive_max_pool3d")
+def _adaptive_max_pool(call: Call, self: Value, output_size: Any) -> list[Value]:
+    rank = 2 if "2d" in call.name else 3
+    if not jnp.issubdtype(self.dtype, jnp.floating) or self.size == 0:
+        raise call.refuse("of integers, or of nothing")
+    lead, size, out = self.shape[:-rank], self.shape[-rank:], call.shape[-rank:]
+    places, inside = np.zeros((1,) * (2 * rank), np.int64), np.ones((1,) * (2 * rank), bool)
+    for axis, (n, o) in enumerate(zip(size, out, strict=True)):
+        start = np.arange(o) * n // o
+        end = -(-(np.arange(1, o + 1) * n) // o)
+        along = start[:, None] + np.arange((end - start).max())
+        shape = [1] * (2 * rank)
+        shape[axis], shape[rank + axis] = along.shape
+        inside = inside & (along < end[:, None]).reshape(shape)
+        places = places * n + np.minimum(along, n - 1).reshape(shape)
+    # Windows by their place in the image: the first of the largest elements, or the last NaN.
+    count = np.prod(places.shape[rank:])
+    places, inside = (np.broadcast_to(x, places.shape).reshape(*out, count) for x in (places, inside))
+    parts = self.reshape(*lead, -1)[..., places]
+    nan = jnp.isnan(parts) & inside
+    best = jnp.argmax(jnp.where(inside & ~nan, parts, -jnp.inf), -1)
+    last = parts.shape[-1] - 1 - jnp.argmax(jnp.flip(nan, -1), -1)
+    best = jnp.where(nan.any(-1), last, best)[..., None]
+    values = jnp.take_along_axis(parts, best, -1)[..., 0]
+    found = jnp.take_along_axis(jnp.broadcast_to(places, parts.shape), best, -1)[..., 0]
+    return [call.result(values, 0), call.result(found, 1)]
+
+
+def _columns(x: Value, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Value:
+    """Images (..., c, h, w) as columns (..., c * kh * kw, blocks)."""
+    sizes = zip(x.shape[-2:], kernel, dilation, padding, stride, strict=True)
+    out = tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in sizes])
+    parts, _ = _windows(x, out, kernel, stride, padding, dilation, 0)
+    return jnp.moveaxis(parts, -1, -3).reshape(*x.shape[:-3], -1, out[0] * out[1])
+
+
+@lower("im2col")
+def _im2col(call: Call, self: Value, *settings: Any) -> Value:
+    return call.result(_columns(self, *[_spread(value, 2) for value in settings]).reshape(call.shape))
+
+
+@lower("col2im")
+def _col2im(call: Call, self: Value, output_size: Any, *settings: Any) -> Value:
+    if not jnp.issubdtype(self.dtype, jnp.inexact):
+        raise call.refuse("of bool")
+    x = convert(self, jax_dtype(opmath(call.dtype)))
+    like = jnp.zeros(call.shape, x.dtype)
+    chosen = [_spread(value, 2) for value in settings]
+    _, pull = jax.vjp(lambda image: _columns(image, *chosen), like)
+    return call.result(pull(x)[0])

@@ -13,7 +13,7 @@ from mt_autograd.api import backward, grad
 from mt_core import Tensor
 
 from ...fx.graph_module import GraphModule
-from .runtime import Runtime, spent
+from .runtime import NoGradient, Runtime, spent
 
 __all__ = ["TrainingStep", "differentiates"]
 
@@ -107,7 +107,7 @@ class _Step:
             grad([value.sum()], leaves, retain_graph=True, allow_unused=True)
         except RuntimeError as error:
             if "backward through the graph a second time" not in str(error):
-                raise
+                raise NoGradient(*error.args) from error
             self.spent.add(place)
             return value.detach()
         raise NotImplementedError(
