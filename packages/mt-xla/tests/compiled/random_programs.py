@@ -1,8 +1,8 @@
 """Random programs, compiled whole and compared with eager execution: ``python random_programs.py --programs 200``.
 
-A program is text that follows from its seed: operators, views of views, writes through them, gradients of gradients. It
-is run as it is and compiled, on inputs of the same numbers; what is compared are its results, what it left in its inputs,
-and which of all these share memory. ``--part 3/20`` takes a twentieth of the seeds.
+A program is text that follows from its seed: operators, views of views, writes through them, gradients of gradients.
+It is run as it is and compiled, on inputs of the same numbers; what is compared are its results, what it left in its
+inputs, and which of all these share memory. ``--part 3/20`` takes a twentieth of the seeds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Program:
     def function(self) -> Callable[..., Any]:
         """The program, made anew."""
         space: dict[str, Any] = {"torch": torch}
-        exec(compile(self.text, f"<program {self.seed}>", "exec"), space)
+        exec(compile(self.text, f"<program {self.seed}>", "exec"), space)  # noqa: S102 - grown above
         made: Callable[..., Any] = space["program"]
         return made
 
@@ -106,8 +106,9 @@ def _statement(chance: random.Random, names: list[str], values: dict[str, Any], 
         return f"{new} = {chance.choice(choices)}"
     if kind in (11, 12, 13):
         choices = [
-            f"{a}.add_({b})", f"{a}.mul_({number})", f"{a}.copy_({b})", f"{a}.zero_()", f"{a}.tanh_()", f"{a}[{start}] = {number}",
-            f"{a}.narrow({dim}, {start}, 1).fill_({number})", f"{a}.sub_({b}, alpha={number})", f"{a}.clamp_(-1, {number})",
+            f"{a}.add_({b})", f"{a}.mul_({number})", f"{a}.copy_({b})", f"{a}.zero_()", f"{a}.tanh_()",
+            f"{a}[{start}] = {number}", f"{a}.narrow({dim}, {start}, 1).fill_({number})",
+            f"{a}.sub_({b}, alpha={number})", f"{a}.clamp_(-1, {number})",
             f"{a}.select({dim}, {start}).add_(1)", f"{a}.t_()",
         ]  # fmt: skip
         return chance.choice(choices)
@@ -138,7 +139,7 @@ def grown(seed: int, length: int = 10) -> Program:
         new = f"y{place}"
         text = _statement(chance, names, space, new)
         try:
-            exec(text, space)
+            exec(text, space)  # noqa: S102 - grown above
         except (RuntimeError, IndexError, ValueError, TypeError):
             continue
         lines.append(f"    {text}")
@@ -151,7 +152,7 @@ def grown(seed: int, length: int = 10) -> Program:
 
 
 def _observed(call: Callable[..., Any], inputs: list[torch.Tensor]) -> tuple[list[torch.Tensor] | str, list[int]]:
-    """What a call gave and left, or the type of its error; and for each tensor which first one it shares memory with."""
+    """What a call gave and left, or its error; and for each tensor which first one it shares memory with."""
     try:
         results = list(call(*inputs))
     except (RuntimeError, IndexError, ValueError, TypeError) as error:
