@@ -254,6 +254,7 @@ def _resizes(x):
         (_relaid, (torch.ones(2, 3, requires_grad=True) * 1,), NotImplementedError, "changes the geometry"),
         (lambda x, y: x.add_(1) + y.sum(), (lambda t: (t[0], t.view(-1)))(torch.ones(2, 3)), NotImplementedError,
          "share memory"),
+        (lambda x: (x.t_(), x[1:])[1:], (torch.ones(2, 3),), NotImplementedError, "a view of an argument that gets"),
         (lambda x: x.mul_(2), (torch.ones(2, requires_grad=True),), RuntimeError, "a leaf Variable that requires grad"),
         (lambda x: x.dtype, (torch.ones(2),), RuntimeError, "not a known type"),
         (lambda x: x * 2 if x.sum() > 0 else x, (torch.ones(2),), Exception, "_local_scalar_dense"),
@@ -376,3 +377,16 @@ def test_graphs_with_symbols(differentiated):
 def test_the_page_is_true():
     page = Path(__file__).parents[3] / "docs" / "aot-autograd.md"
     assert doctest.testfile(str(page), module_relative=False).failed == 0
+
+
+@pytest.mark.parametrize("alias", ["itself", "detached", "data", "part"])
+def test_arguments_that_share_memory_at_a_later_call(alias):
+    """A graph that writes to one of them was made for arguments that did not: nothing is written then."""
+    compiled = aot_function(lambda x, y: (x.mul_(2) + y).sum(), nop)
+    assert compiled(torch.arange(4.0), torch.arange(4.0)) == 18
+    x = torch.arange(4.0)
+    y = {"itself": x, "detached": x.detach(), "data": x.data, "part": x.view(4)}[alias]
+    with pytest.raises(NotImplementedError, match="share memory"):
+        compiled(x, y)
+    assert x.tolist() == [0, 1, 2, 3]
+    assert compiled(x, y.clone()) == 18

@@ -297,3 +297,26 @@ def test_explain_and_reset():
     torch.compiler.reset()
     run(torch.ones(2))
     assert counters["stats"]["unique_graphs"] == 2
+
+
+def test_a_program_whose_gradient_cannot_be_computed_runs_as_it_is():
+    def program(x):
+        y = x.log_softmax(-1)
+        y.copy_(y * 2)
+        return y
+
+    x = torch.randn(2, 3, requires_grad=True)
+    assert torch.equal(torch.compile(program, backend="xla")(x), program(x))
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="modified by an inplace operation"):
+        torch.compile(program, backend="xla", fullgraph=True)(x)
+
+
+def test_a_view_of_an_argument_that_gets_another_geometry():
+    def program(x):
+        part = x.narrow(1, 1, 1)
+        x.t_()
+        return part
+
+    compiled = torch.compile(program, backend="xla")
+    for _ in range(2):
+        assert compiled(torch.ones(4, 3)).shape == (4, 1)
