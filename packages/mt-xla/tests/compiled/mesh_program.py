@@ -80,14 +80,19 @@ PLANS = {
 }  # fmt: skip
 
 
-def losses(kind: str, plan: str | None, compiled: bool = True) -> tuple[list[float], torch.nn.Module, list[object]]:
+def losses(
+    kind: str, plan: str | None, compiled: bool = True
+) -> tuple[list[float], torch.nn.Module, list[torch.Tensor]]:
     model, x, y = made(kind)
     if plan is not None:
         shape, partition, placed = PLANS[plan]
         mesh = init_device_mesh("xla", shape)
         distribute_module(model.to("xla"), mesh, partition)
         x, y = distribute_tensor(x, mesh, placed), distribute_tensor(y, mesh, placed)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    if kind == "perceptron":
+        optimizer: torch.optim.Optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    else:
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
     def step(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         loss = F.cross_entropy(model(x).flatten(0, -2), y.flatten())
@@ -119,7 +124,7 @@ def main(kinds: list[str]) -> None:
             found, model, states = losses(kind, plan)
             say(f"{kind} {plan}", max(abs(a - b) / abs(b) for a, b in zip(found, expected, strict=True)))
             last = list(model.parameters())[-2]
-            say(f"{kind} {plan} spread", [spread(last), spread(states[-2]), tuple(last.shape)])
+            say(f"{kind} {plan} spread", [spread(tensor) for tensor in (last, *states[-2:-1])])
     mesh = init_device_mesh("xla", (8,))
     say("no groups", torch.distributed.is_initialized())
     x = distribute_tensor(torch.arange(64.0).reshape(8, 8), mesh, [Shard(1)])

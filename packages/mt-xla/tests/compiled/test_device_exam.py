@@ -14,6 +14,7 @@ from mt_core.testing import BackendExam, read_gaps
 SHARES = {
     "test_agrees_with_reference": 50, "test_agrees_with_meta": 200, "test_strided_inputs": 200,
     "test_inplace_form": 60, "test_out_form": 200, "test_views_alias": 12, "test_refusal_harms_nothing": 250,
+    "test_stays_on_its_device": 150,
 }  # fmt: skip
 
 
