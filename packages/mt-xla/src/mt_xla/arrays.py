@@ -84,7 +84,7 @@ def _dense(shape: tuple[int, ...], strides: tuple[int, ...], order: tuple[int, .
 
 def tensor_of(value: jax.Array, layout: Layout, shape: tuple[int, ...]) -> Tensor:
     """A result as a tensor, which owns it and may be written to: nobody else has it."""
-    if value.nbytes <= _SMALL:
+    if value.nbytes <= _SMALL or [device.platform for device in value.devices()] != ["cpu"]:
         array = np.array(value)
     else:
         memory = (ctypes.c_char * value.nbytes).from_address(value.unsafe_buffer_pointer())

@@ -150,7 +150,7 @@ def main(kinds: list[str]) -> None:
         [str(z.device), z.tolist(), str(z.to("xla:2").device), str(torch.randn(2, device="xla:3").device)],
     )
     torch.xla.set_device(4)
-    say("current", [str(torch.empty(2, device="xla").fill_(1).device), torch.xla.device_count()])
+    say("current", [str(t.device) for t in (torch.ones(2, device="xla"), torch.arange(2, device="xla"))])
     compiled = torch.compile(lambda t: t.sin() + 1, backend="xla", fullgraph=True)
     say("compiled on one", [str(compiled(y).device), torch.allclose(compiled(y).cpu(), y.cpu().sin() + 1)])
 

@@ -57,5 +57,5 @@ def test_what_cannot_be_spread_says_why(found):
 
 def test_a_device_among_others(found):
     assert found["one of eight"] == ["xla:5", [1.0, 7.0, 5.0], "xla:2", "xla:3"]
-    assert found["current"] == ["xla:4", 8]
+    assert found["current"] == ["xla:4", "xla:4"]
     assert found["compiled on one"] == ["xla:5", True]

@@ -23,6 +23,7 @@ from mt_core.dispatch.registry import (
 from mt_core.dtypes import from_numpy_dtype
 from mt_core.keys import META
 from mt_core.meta_array import MetaArray
+from mt_core.plugins.runtime_access import current_index
 from mt_core.spec import Spec
 from mt_core.tensor import new_tensor
 
@@ -159,7 +160,7 @@ class _Program:
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
         arrays = list(_arrays_in(args))
-        index = args[-1].device.index or 0 if self._is_factory else arrays[0].box.index
+        index = _index_of(args[-1]) if self._is_factory else arrays[0].box.index
         numbers = [np.asarray(args[place]) for place in self._places]
         with jax.enable_x64(True), jax.default_device(device_of(index)):
             try:
@@ -180,6 +181,12 @@ class _Program:
         for check, is_true in zip(self._checks, holds, strict=True):
             if not is_true:
                 raise check.error(check.text)
+
+
+def _index_of(spec: Spec) -> int:
+    """The index of the device that a factory is told, the current one where it is told none."""
+    wanted = None if spec.device is None else spec.device.index
+    return current_index("xla") if wanted is None else wanted
 
 
 class _Place:
