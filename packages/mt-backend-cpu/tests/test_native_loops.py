@@ -117,3 +117,33 @@ def test_remainders_by_numbers_and_tensors(dtype: Any) -> None:
         np.testing.assert_array_equal((x % torch.full((), divisor)).numpy(), wanted)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         x % 0
+
+
+def test_pieces_of_lines() -> None:
+    """Activations that are linear in pieces, and signs, at their corners and of what is no number."""
+    x = torch.tensor([-np.inf, -4.0, -3.0, -2.5, -1e-45, -0.0, 0.0, 1e-45, 2.0, 3.0, 4.0, np.inf, np.nan] * 3)
+    values = x.numpy().astype(np.float64)
+    with np.errstate(all="ignore"):
+        wanted = {
+            "hardswish": values * np.clip(values + 3, 0, 6) / 6,
+            "leaky_relu": np.where(values > 0, values, values * np.float32(0.01)),
+            "sign": np.where(np.isnan(values), 0, np.sign(values)),
+        }
+    for name, exact in wanted.items():
+        made = getattr(library, name)(x.numpy(), 0.01) if name == "leaky_relu" else getattr(library, name)(x.numpy())
+        np.testing.assert_allclose(made, exact.astype(np.float32), rtol=3e-7, atol=0)
+
+
+def test_every_half_and_back() -> None:
+    """All 65,536 of them; of what is no number the sign and the upper bits remain."""
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    wide = halves.astype(np.float32)
+    for count in (1 << 16, 21, 3):
+        made = library.cast(halves[-count:], np.dtype(np.float32))
+        np.testing.assert_array_equal(made, wide[-count:])
+        np.testing.assert_array_equal(
+            library.cast(made, np.dtype(np.float16)).view(np.uint16) & 0x7C00, halves[-count:].view(np.uint16) & 0x7C00
+        )
+    between = np.nextafter(wide[:-1], np.float32(np.inf))
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(library.cast(between, np.dtype(np.float16)), between.astype(np.float16))

@@ -45,6 +45,23 @@ void relu(const float* x, float* result, int64_t n) {
     map(x, result, n, [](float v) { return v < 0.f ? 0.f : v; });
 }
 
+void hardswish(const float* x, float* result, int64_t n) {
+    map(x, result, n, [](float v) {
+        const float shifted = v + 3.f, above = shifted < 0.f ? 0.f : shifted;
+        return v * (above > 6.f ? 6.f : above) / 6.f;
+    });
+}
+
+// 0 of what is not a number.
+void sign(const float* x, float* result, int64_t n) {
+    map(x, result, n, [](float v) { return (v > 0.f ? 1.f : 0.f) - (v < 0.f ? 1.f : 0.f); });
+}
+
+void leaky_relu(const float* const* x, const float* numbers, float* result, int64_t n) {
+    const float slope = numbers[0];
+    map(x[0], result, n, [slope](float v) { return v > 0.f ? v : v * slope; });
+}
+
 void gelu_erf_backward(const float* grad, const float* x, float* result, int64_t n) {
     map2(grad, x, result, n, [](float g, float v) {
         return g * (0.5f * (1.f + erf(v * SQRT_HALF)) + v * normal_density(v));
@@ -78,7 +95,7 @@ void tanh_backward(const float* grad, const float* y, float* result, int64_t n) 
 
 extern const ActivationTable activation;
 const ActivationTable activation = {
-    gelu_erf, gelu_tanh, silu_, sigmoid_, tanh_, erf_, exp_, relu,
+    gelu_erf, gelu_tanh, silu_, sigmoid_, tanh_, erf_, exp_, relu, hardswish, sign, leaky_relu,
     gelu_erf_backward, gelu_tanh_backward, silu_backward, sigmoid_backward, tanh_backward,
 };
 

@@ -24,10 +24,16 @@ void to_truth(const void* x, void* result, int64_t n) {
 
 }  // namespace
 
-// Whole numbers of floating-point ones are left out: what is out of range has no meaning in C++.
+// Whole numbers of floating-point ones are made where the processor's instruction says what is out of range, for C++ does
+// not: the least number, as in NumPy. Smaller integers come by way of larger ones, and are left out.
+#if defined(__x86_64__)
+#define MT_WHOLE(T) cast<T, int32_t>, cast<T, int64_t>
+#else
+#define MT_WHOLE(T) nullptr, nullptr
+#endif
 #define MT_OF_INTEGER(T) \
     {to_truth<T>, cast<T, uint8_t>, cast<T, int8_t>, cast<T, int16_t>, cast<T, int32_t>, cast<T, int64_t>, cast<T, float>, cast<T, double>}
-#define MT_OF_REAL(T) {to_truth<T>, nullptr, nullptr, nullptr, nullptr, nullptr, cast<T, float>, cast<T, double>}
+#define MT_OF_REAL(T) {to_truth<T>, nullptr, nullptr, nullptr, MT_WHOLE(T), cast<T, float>, cast<T, double>}
 
 extern const CastTable casts;
 const CastTable casts = {{
@@ -37,5 +43,6 @@ const CastTable casts = {{
 
 #undef MT_OF_INTEGER
 #undef MT_OF_REAL
+#undef MT_WHOLE
 
 }  // namespace

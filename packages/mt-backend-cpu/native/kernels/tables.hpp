@@ -45,7 +45,9 @@ struct ActivationBackwardTable {
 };
 
 struct ActivationTable {
-    Map gelu_erf, gelu_tanh, silu, sigmoid, tanh, erf, exp, relu;
+    Map gelu_erf, gelu_tanh, silu, sigmoid, tanh, erf, exp, relu, hardswish, sign;
+    // x, or x times a number where it is not above 0.
+    MapMany leaky_relu;
     // grad, x -> gradient of x.
     Map2 gelu_erf_backward, gelu_tanh_backward, silu_backward;
     // grad, result -> gradient.

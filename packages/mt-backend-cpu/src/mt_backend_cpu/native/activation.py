@@ -17,6 +17,8 @@ if library is not None:
         "gelu": library.gelu,
         "gelu_backward": library.gelu_backward,
         "relu": library.relu,
+        "hardswish": library.hardswish,
+        "leaky_relu": library.leaky_relu,
         "silu": library.silu,
         "silu_backward": library.silu_backward,
         "sigmoid": library.sigmoid,

@@ -87,7 +87,7 @@ if library is not None:
 
     _remainder = library.remainder
 
-    @kernel("remainder.Tensor", "remainder.Scalar", accepts=Accepts(dtypes={"self": frozenset((int32, int64))}))
+    @kernel("remainder.Tensor", "remainder.Scalar", accepts=Accepts(dtypes=frozenset((int32, int64))))
     def remainder(self: Any, other: Any) -> Any:
         """self (*) of int32 or int64, other (*), broadcast, or a number -> the common shape."""
         if getattr(other, "size", 1) == 1 and not getattr(other, "ndim", 0) and self.__class__ is np.ndarray:
@@ -95,6 +95,8 @@ if library is not None:
             if divisor and abs(divisor) < 1 << (self.dtype.itemsize * 8 - 1) and self.flags.c_contiguous:
                 return _remainder(self, divisor)
         return on_numpy.remainder(self, other)
+
+    kernels({"sign": library.sign}, accepts=Accepts(dtypes=_SINGLE))
 
     # Half types, as they are stored: entered after single precision, whose kernels take them too, widened
 
