@@ -211,6 +211,7 @@ def exam_npu(session: nox.Session) -> None:
     session.run("python", str(NPU_TESTS / "make_status.py"), "--check")
     session.run("python", str(NPU_TESTS / "take_exam.py"), "--jobs", "2", *session.posargs)
     session.run("python", str(NPU_TESTS / "take_exam.py"), "--table", "Ascend", "--jobs", "2")
+    session.run("python", str(NPU_TESTS / "overhead.py"))
 
 
 @nox.session(python="3.11")

@@ -35,6 +35,8 @@ MARK = "exam: "
 #: The share of the samples whose derivatives are checked on devices that are not the host: formulas are the same
 #: everywhere, and differences take a device long.
 ELSEWHERE = 0.05
+#: The checks that say whether an operator calculates rightly.
+DECISIVE = ("agrees_with_meta", "agrees_with_reference", "strided_inputs")
 #: After how many checks the report is written anew.
 OFTEN = 100
 
@@ -147,6 +149,7 @@ def report(device: str, about: list[tuple[str, str]], taken: list[Outcome], seco
     for name, number in count.items():
         passed = number - known[name] - failed[name]
         lines.append(f"| {name} | {number} | {passed} | {known[name]} | {failed[name]} |")
+    lines += ["", *shares(taken)]
     if failures:
         lines += ["", "## Failures", ""]
         lines += [f"- {o.name}, `{o.operator}`: {o.said[:400]}" for o in failures]
@@ -154,8 +157,29 @@ def report(device: str, about: list[tuple[str, str]], taken: list[Outcome], seco
         missing = [name for name, found in coverage(device).items() if found.state == "missing"]
         lines += ["", "## Operators without a kernel", "", " ".join(f"`{name}`" for name in missing)]
     lines += ["", "## Known gaps", ""]
-    lines += [f"- {o.name}, `{o.operator}`: {o.reason}" for o in taken if o.reason]
+    by_reason: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
+    for o in taken:
+        if o.reason:
+            by_reason[o.name, o.reason].append(f"`{o.operator}`")
+    lines += [f"- {name}: {reason}: {', '.join(names)}" for (name, reason), names in by_reason.items()]
     return "\n".join(lines) + "\n"
+
+
+def shares(taken: list[Outcome]) -> list[str]:
+    """How many operators calculate rightly; an operator that takes no sample fails the check of shapes alone."""
+    asked = {o.operator for o in taken if o.name == "agrees_with_reference"}
+    wrong = {o.operator for o in taken if o.name in DECISIVE and (o.said or o.reason)}
+    on_host = coverage("cpu")
+    kernels = {name for name in asked if on_host[name].state == "native"}
+    lines = []
+    for of_what, names in (
+        ("functional operators", asked),
+        ("those for which mt-backend-cpu has a kernel of its own", kernels),
+    ):
+        if names:
+            right = len(names - wrong)
+            lines.append(f"- {right} of {len(names)} ({100 * right / len(names):.0f} %) {of_what} calculate rightly")
+    return lines
 
 
 def write(path: Path, device: str, about: list[tuple[str, str]], taken: list[Outcome], start: float) -> None:

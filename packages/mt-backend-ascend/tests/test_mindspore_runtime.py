@@ -5,6 +5,7 @@ That the wheel has the names is looked up by `npu/npu_program.py`.
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -51,6 +52,26 @@ def runtime(log: list[Any], monkeypatch: pytest.MonkeyPatch) -> MindSporeRuntime
     stand_in = SimpleNamespace(runtime=module, hal=SimpleNamespace(get_device_properties=lambda index, target: found))
     monkeypatch.setattr(AscendBackend, "mindspore", stand_in)
     return backend.runtime
+
+
+def test_tells_what_a_report_needs(runtime: MindSporeRuntime, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The chip and the version of CANN, from whichever file tells it."""
+    AscendBackend.mindspore.__version__ = "2.10.0"
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(tmp_path))
+    (tmp_path / "runtime").mkdir()
+    for name, text in (
+        ("runtime/version.info", "timestamp=2026\nVersion=8.5.0.1.220\n"),
+        ("version.cfg", "# version: 1.0\nruntime_running_version=[8.3.RC1:8.3.RC1.alpha003]\n"),
+    ):
+        (tmp_path / name).write_text(text)
+        told = dict(AscendBackend("npu").diagnose())
+        assert told["devices"] == "MindSpore 2.10.0 on its target Ascend" and told["chip"] == "Ascend910B3"
+        assert told["CANN"] in ("8.5.0.1.220", "8.3.RC1:8.3.RC1.alpha003"), told
+        (tmp_path / name).unlink()
+    assert dict(AscendBackend("npu").diagnose())["CANN"].startswith("not told by any of version.cfg")
+    monkeypatch.delenv("ASCEND_HOME_PATH")
+    monkeypatch.delenv("ASCEND_TOOLKIT_HOME", raising=False)
+    assert "is set" in dict(AscendBackend("npu").diagnose())["CANN"]
 
 
 def test_has_its_parts_whole(runtime: MindSporeRuntime) -> None:

@@ -88,7 +88,7 @@ FORMULAS: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...
     ),
     "fast_gelu": (torch_npu.npu_fast_gelu, lambda x: x / (1 + torch.exp(-1.702 * x)), (x,)),
     "softmax": (
-        lambda x: torch_npu.npu_scaled_masked_softmax(x, m, 0.5),
+        lambda x: torch_npu.npu_scaled_masked_softmax(x, m.to(x.device), 0.5),
         lambda x: torch.exp(0.5 * x) * ~m / (torch.exp(0.5 * x) * ~m).sum(-1, keepdim=True), (x,),
     ),
     "rotary": (torch_npu.npu_rotary_mul, lambda x, c, s: x * c + turned(x) * s, (x, cos, sin)),

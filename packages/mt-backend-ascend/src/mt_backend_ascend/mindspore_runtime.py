@@ -11,6 +11,7 @@ from typing import Any
 
 from mt_mindspore.backend import MindSporeBackend
 
+from .cann.libraries import version
 from .figures import in_words
 
 __all__ = ["NAMES", "AscendBackend", "MindSporeRuntime"]
@@ -215,3 +216,6 @@ class AscendBackend(MindSporeBackend):
     def __init__(self, device_type: str) -> None:
         super().__init__(device_type, "Ascend")
         self.runtime = MindSporeRuntime(self)
+
+    def diagnose(self) -> list[tuple[str, str]]:
+        return [*super().diagnose(), ("chip", self.runtime.properties(0).name), ("CANN", version())]

@@ -13,7 +13,7 @@ import pytest
 HERE = Path(__file__).parent
 PROGRAMS = [
     (file, name)
-    for file in ("npu_program.py", "npu_values.py")
+    for file in ("npu_calls.py", "npu_program.py", "npu_values.py")
     for name in re.findall(r"^@program\ndef (\w+)", (HERE / file).read_text(encoding="utf-8"), re.MULTILINE)
 ]
 

@@ -144,8 +144,11 @@ class MindSporeBackend:
         return self.memory.view(array, tuple(shape), tuple(strides), offset, dtype.numpy_dtype)
 
     def fill(self, array: MindSporeArray, number: Any, dtype: dtype) -> None:
-        if array.size:
-            self.copy(array, self.number(number.item() if hasattr(number, "item") else number, dtype))
+        if not array.size:
+            return
+        value = number.item() if hasattr(number, "item") else number
+        if not self.memory.filled(array, number_array(value, dtype).item()):
+            self.copy(array, self.number(value, dtype))
 
     def from_host(self, array: numpy.ndarray, dtype: dtype, index: int | None) -> MindSporeArray:
         return self.memory.from_host(array)

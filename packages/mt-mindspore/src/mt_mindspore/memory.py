@@ -53,6 +53,8 @@ class Memory:
         self._strided = generated.as_strided
         self._copied = generated.copy_op
         self._inplace_copy = generated.InplaceCopy()
+        self._inplace_fill = generated.InplaceFillScalar()
+        self._inplace_zero = generated.InplaceZero()
         self._empty = mindspore.mint.empty
         self._broadcast = mindspore.mint.broadcast_to
         self._from_numpy = mindspore.Tensor.from_numpy
@@ -98,9 +100,15 @@ class Memory:
         d = self._dtypes.of_tensor(tensor)
         return MindSporeArray(tensor, tensor, shape, _row_major(shape, d.itemsize), 0, d)
 
-    def single(self, tensor: Any) -> MindSporeArray:
+    def known(self, tensor: Any, shape: Ints, d: numpy.dtype) -> MindSporeArray:
+        """`fresh`, of a tensor that is row-major and of known shape and dtype: MindSpore waits where it is asked."""
+        return MindSporeArray(tensor, tensor, shape, _row_major(shape, d.itemsize), 0, d)
+
+    def single(self, tensor: Any, d: numpy.dtype | None = None) -> MindSporeArray:
         """The 0-dim array of a tensor with dimensions, of one element, that nobody else has."""
-        return MindSporeArray(self._strided(tensor, (), (), 0), tensor, (), (), 0, self._dtypes.of_tensor(tensor))
+        if d is None:
+            d = self._dtypes.of_tensor(tensor)
+        return MindSporeArray(self._strided(tensor, (), (), 0), tensor, (), (), 0, d)
 
     def shared(self, tensor: Any) -> MindSporeArray:
         """The array on the memory of a MindSpore tensor that others have too, which may be a view."""
@@ -166,6 +174,16 @@ class Memory:
         ):
             return False
         self._inplace_copy(target.base, made.base, False)
+        return True
+
+    def filled(self, target: MindSporeArray, value: Any) -> bool:
+        """Give all elements of an array a number of its dtype; False where a copy has to: they share memory."""
+        if not self._writes_views or 0 in target.strides:
+            return False
+        if value == 0 and str(value).lstrip("(")[:1] != "-":  # the negative zero is another number
+            self._inplace_zero(self.opened(target))
+        else:
+            self._inplace_fill(self.opened(target), value)
         return True
 
     def write(self, target: MindSporeArray, source: Any) -> None:

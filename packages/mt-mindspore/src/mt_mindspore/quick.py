@@ -103,7 +103,7 @@ def quick_product(
     backend: Any, name: str, function: Callable[..., Any], takes: str, slow: Callable[..., Any]
 ) -> Callable[..., Any]:
     """The kernel of products of matrices (*, M, K) and (*, K, N) by a primitive."""
-    shaped, open_one = backend.memory.shaped, opener(backend)
+    known, open_one = backend.memory.known, opener(backend)
     served = frozenset(numpy.dtype(letter) for letter in takes)
 
     def quick(self: MindSporeArray, other: MindSporeArray) -> Any:
@@ -117,7 +117,7 @@ def quick_product(
             made = function(left, right if right is other.base else open_one(other))
         except (RuntimeError, TypeError, ValueError) as error:
             raise unavailable(name, error) from error
-        return shaped(made, (*shape[:-1], other.shape[-1]))
+        return known(made, (*shape[:-1], other.shape[-1]), self.dtype)
 
     return quick
 
@@ -138,6 +138,6 @@ def quick_sum(
             made = function(tensor if tensor is self.base else open_one(self), tuple(range(len(shape))), True, None)
         except (RuntimeError, TypeError, ValueError) as error:
             raise unavailable(name, error) from error
-        return single(made)
+        return single(made, self.dtype)
 
     return quick

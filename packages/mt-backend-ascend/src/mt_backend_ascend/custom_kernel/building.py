@@ -21,7 +21,7 @@ from typing import Any
 from mt_core.plugins import runtime_access
 from mt_core.plugins.discovery import PluginError
 
-from ..cann.libraries import HOMES, home
+from ..cann.libraries import HOMES, home, versions_of
 from .launcher import KernelLauncher, library_of
 from .places import DEVICE
 
@@ -34,8 +34,6 @@ CMAKE_FOLDERS = (
     "aarch64-linux/tikcpp/ascendc_kernel_cmake",
     "x86_64-linux/tikcpp/ascendc_kernel_cmake",
 )
-#: Below CANN's folder, files that tell its version.
-_VERSIONS = ("version.cfg", "version.info", "compiler/version.info", "runtime/version.info")
 _SUFFIXES = (".cpp", ".asc")
 _PROJECT = """cmake_minimum_required(VERSION 3.16)
 project(mindtorch_ascendc LANGUAGES CXX)
@@ -161,7 +159,7 @@ def key_of(name: str, files: Sequence[Path], chip: str, flags: Sequence[str], fo
     """The name of what is kept: it changes with everything that a build depends on."""
     beside = sorted({h for f in files for pattern in ("*.h", "*.hpp") for h in f.parent.glob(pattern)})
     contents = [(f.name, hashlib.sha256(f.read_bytes()).hexdigest()) for f in (*files, *beside)]
-    versions = [(part, (folder / part).read_text(errors="replace")) for part in _VERSIONS if (folder / part).is_file()]
+    versions = list(versions_of(folder).items())
     return hashlib.sha256(json.dumps([name, contents, chip, list(flags), str(folder), versions]).encode()).hexdigest()
 
 
