@@ -15,10 +15,22 @@ from ..dispatch.registry import Overload
 from ..tensor import Tensor
 from .sample import Sample, TensorMaker, hidden_writes, sample_functions
 
-__all__ = ["REFUSALS", "Arguments", "samples_on", "state_of", "tensors_in", "written_positions"]
+__all__ = [
+    "HOLDS_NONE",
+    "REFUSALS",
+    "Arguments",
+    "call_with",
+    "samples_on",
+    "state_of",
+    "tensors_in",
+    "written_positions",
+]
 
 #: What PyTorch raises for arguments it refuses; a sample may be refused for some of its dtypes.
 REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError)
+
+#: In what refuses a sample of a dtype that a device does not hold.
+HOLDS_NONE = "holds no tensors of"
 
 
 class Arguments:
@@ -41,16 +53,35 @@ class Arguments:
 def samples_on(
     overload: Overload, device_type: str, *, strided: bool = False, precise: bool = False, index: int | None = None
 ) -> Iterator[Sample]:
-    """An operator's samples, made on a device; `precise` takes floating point in double precision."""
+    """An operator's samples, made on a device; `precise` takes floating point in double precision.
+
+    Tensors of a dtype that the device does not hold are on the meta device: `call_with` refuses them.
+    """
     for generate in sample_functions(overload):
         yield from generate(TensorMaker(device_type, strided=strided, precise=precise, index=index))
+
+
+def call_with(overload: Overload, bound: list[Any], device_type: str) -> Any:
+    """An operator's result, of a sample's arguments on a device.
+
+    Raises
+    ------
+    NotImplementedError
+        Where the device does not hold tensors of an argument's dtype, so that one on the meta device stands for it.
+    """
+    if device_type != "meta":
+        for tensor in tensors_in(bound):
+            if tensor.device.type == "meta":
+                raise NotImplementedError(f"device {device_type!r} {HOLDS_NONE} {tensor.dtype}")
+    return overload.call(*bound)
 
 
 def state_of(value: Any, calculates: bool) -> Any:
     """What must stay: version, layout and bytes of a tensor, or of those in a list."""
     if isinstance(value, Tensor):
         backend = backend_for(backend_key(value.device.type))
-        elements = np.asarray(backend.to_host(value._array)).tobytes() if calculates else b""
+        reads = calculates and value.device.type != "meta"
+        elements = np.asarray(backend.to_host(value._array)).tobytes() if reads else b""
         return value._version, tuple(value.shape), value.stride(), elements
     return [state_of(v, calculates) for v in value] if isinstance(value, (list, tuple)) else value
 

@@ -20,7 +20,7 @@ from ..devices import backend_key, device
 from ..dispatch.dispatcher import backend_for
 from ..dispatch.registry import Overload
 from ..tensor import Tensor
-from .arguments import REFUSALS, Arguments, samples_on, tensors_in
+from .arguments import REFUSALS, Arguments, call_with, samples_on, tensors_in
 from .sample import Sample, comparable_form, has_values, hidden_writes, public_results, start_streams
 
 __all__ = [
@@ -285,7 +285,7 @@ def run_sample(overload: Overload, sample: Sample, device_type: str, *, elements
     start_streams()
     try:
         with device(device_type):
-            result = overload.call(*arguments.bound)
+            result = call_with(overload, arguments.bound, device_type)
     except REFUSALS as refusal:
         return Outcome(refusal=refusal_text(refusal))
     return outcome(overload, arguments, result, elements=elements)

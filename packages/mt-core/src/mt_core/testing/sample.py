@@ -41,6 +41,7 @@ __all__ = [
     "domain",
     "domain_of",
     "hidden_writes",
+    "holds",
     "number_and_tensor",
     "private_results",
     "public_results",
@@ -180,6 +181,8 @@ class TensorMaker:
         return self._place(stored, dtype)
 
     def _place(self, host: np.ndarray, d: dtype) -> Tensor:
+        if not holds(self.device_type, d):  # refused when the sample is called: `arguments.call_with`
+            return TensorMaker("meta", strided=self.strided)._place(host, d)
         backend = backend_for(backend_key(self.device_type))
         if not self.strided or not host.ndim:
             return self._tensor(backend.from_host(host, d, self.index), d)
@@ -191,6 +194,16 @@ class TensorMaker:
     def _tensor(self, array: Any, d: dtype) -> Tensor:
         key = backend_key(self.device_type)
         return new_tensor(array, d, key | index_flag(backend_for(key), array))
+
+
+@functools.cache
+def holds(device_type: str, d: dtype) -> bool:
+    """Whether a device holds tensors of a dtype."""
+    try:
+        backend_for(backend_key(device_type)).from_host(np.zeros(1, d.numpy_dtype), d, None)
+    except NotImplementedError:
+        return False
+    return True
 
 
 Generate = Callable[[TensorMaker], Iterable[Sample]]
