@@ -137,14 +137,15 @@ def outcomes(job: int) -> Iterator[tuple[str, str, str]]:
             return
         if not at:
             raise SystemExit(f"the exam ended with {ended} between two checks")
-        yield at[1], at[2], f"the process ended with {ended}"
+        yield at[1], at[2], f"{ENDED} {ended}"
         begin = at[0] + 1
 
 
+#: What is said of a check whose process MindSpore ended, and the reason of its gap.
+ENDED, REASON_ENDED = "the process ended with", "MindSpore ends the process"
 #: What MindSpore says -> the reason of a gap, where many operators share it.
 REASONS = (
-    ("ended with -11", "MindSpore ends the process"),
-    ("ended with", "MindSpore ends the process"),
+    (ENDED, REASON_ENDED),
     ("took more than", "takes too long on MindSpore's CPU target"),
     ("could not find kernel", "MindSpore has no kernel on its CPU target"),
     ("Could not run", "MindSpore has no kernel on its CPU target"),
@@ -208,10 +209,15 @@ def main() -> int:
     if options.begin is not None:
         take(options)
         return 0
+    from mt_core.testing import read_gaps
+
+    known = {} if options.no_gaps or options.gaps else read_gaps(GAPS[options.table])
     start, taken, failures = time.monotonic(), collections.Counter[str](), []
     with ThreadPoolExecutor(options.jobs) as pool:
         for check, operator, said in itertools.chain(*pool.map(lambda job: list(outcomes(job)), range(options.jobs))):
             taken[check] += 1
+            if said.startswith(ENDED) and known.get(check, {}).get(operator) == REASON_ENDED:
+                continue
             if said:
                 failures.append((check, operator, said))
                 print(check, operator, said, sep=" | ", flush=True)
