@@ -209,6 +209,7 @@ def exam_npu(session: nox.Session) -> None:
     """Take the exam of device npu on MindSpore's CPU kernels: ./dev exam_npu [--operators REGEX] [--gaps]."""
     _with_mindspore(session)
     session.run("python", str(NPU_TESTS / "make_status.py"), "--check")
+    session.run("python", str(PACKAGES / "mt-mindspore/tests/make_aclnn.py"), "--check")
     session.run("python", str(NPU_TESTS / "take_exam.py"), "--jobs", "2", *session.posargs)
     session.run("python", str(NPU_TESTS / "take_exam.py"), "--table", "Ascend", "--jobs", "2")
     session.run("python", str(NPU_TESTS / "overhead.py"))
