@@ -59,7 +59,7 @@ def test_what_is_written_in_others_is_shown_as_composite() -> None:
 #: What is written once for every backend, the CPU included: lines mapped by index and weights, channels dealt out.
 SHARED = re.compile(
     r"_?upsample_.*|(reflection|replication)_pad.*|_adaptive_avg_pool.*|max_unpool.*|pixel_(un)?shuffle"
-    r"|(native_)?channel_shuffle|affine_grid_generator"
+    r"|(native_)?channel_shuffle|affine_grid_generator|_lstm_steps|_recurrent_steps(_backward)?"
 )
 
 

@@ -32,6 +32,7 @@ bool rows_of_mask(PyArrayObject* x, int at, PyArrayObject* mask, Picked& picked,
     const npy_intp size = PyArray_SIZE(mask);
     for (npy_intp i = 0; i < size; ++i)
         if (elements[i]) picked.rows.push_back(i);
+    if (picked.rows.empty()) return false;
     picked.shape[picked.ndim++] = static_cast<npy_intp>(picked.rows.size());
     return true;
 }
@@ -154,6 +155,7 @@ PyObject* pick_masked(PyObject*, PyObject* const* arguments, Py_ssize_t count, P
     PyArrayObject* mask = x == nullptr ? nullptr : array_of(arguments[1], "pick_masked", 2);
     if (mask == nullptr) return nullptr;
     if (PyArray_TYPE(mask) != NPY_BOOL || PyArray_NDIM(x) == 0 || !PyArray_SAMESHAPE(x, mask)) Py_RETURN_NONE;
+    if (PyArray_ISUNSIGNED(x) && PyArray_ITEMSIZE(x) > 1) Py_RETURN_NONE;  // which the core refuses
     Reference indices(PyList_New(1));
     if (!indices) return nullptr;
     PyList_SET_ITEM(indices.get(), 0, Py_NewRef(arguments[1]));

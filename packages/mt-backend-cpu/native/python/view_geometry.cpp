@@ -200,6 +200,7 @@ PyObject* expand(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObje
         const npy_intp have = i < lead ? 1 : PyArray_DIM(x, static_cast<int>(i - lead));
         npy_intp stride = i < lead ? reach : PyArray_STRIDE(x, static_cast<int>(i - lead));
         if (wanted == -1) wanted = have;
+        if (PyArray_NDIM(x) == 0) stride = 0;
         if (wanted != have) {
             if (have != 1) Py_RETURN_NONE;
             stride = 0;

@@ -114,7 +114,7 @@ class IndexingMembers:
             else:
                 call_keys = self._keys | tls.mode
                 view, indices = (_basic.get(call_keys) or _basic_for(call_keys))(self, key), []
-                if view is None:
+                if view is None or view._array.shape == size:  # all of it may be no view, but the tensor itself
                     view, indices = applied(self, key)
             if not indices:
                 _assign(view, value)

@@ -117,9 +117,9 @@ def _attend_widely(
 
 
 def _is_fused(query: Any, key: Any, value: Any, attn_mask: Any) -> bool:
-    """Whether PyTorch computes a call without dropout by its flash kernel of the CPU."""
+    """Whether PyTorch's CPU has its flash kernel compute a call without dropout; all devices follow its rules here."""
     return (
-        query.device.type == "cpu" and query.dim() == key.dim() == value.dim() == 4 and is_enabled("flash")
+        query.dim() == key.dim() == value.dim() == 4 and is_enabled("flash")
         and query.shape[:2] == key.shape[:2] == value.shape[:2] and query.shape[3] == key.shape[3] == value.shape[3]
         and query.stride(3) == key.stride(3) == value.stride(3) == 1
         and (attn_mask is None or not attn_mask.requires_grad)
