@@ -97,6 +97,13 @@ CASES = [
     ((2, 40, 90), (12, 40, 89), (1,), (0,), (1,), 1),
     ((2, 500, 4, 5), (13, 500, 3, 3), (1, 1), (1, 1), (1, 1), 1),
     ((1, 4, 5, 6, 7), (5, 4, 2, 3, 2), (1, 2, 1), (1, 0, 1), (2, 1, 1), 1),
+    # Channels by themselves: in bands of rows, in rows of remainders, side by side; and their gradients of weights.
+    ((2, 5, 40, 300), (5, 1, 3, 3), (1, 1), (1, 1), (1, 1), 5),
+    ((2, 21, 11, 14), (21, 1, 5, 4), (2, 3), (2, 1), (1, 2), 21),
+    ((1, 18, 3, 9, 10), (18, 1, 2, 3, 3), (1, 1, 2), (1, 0, 1), (1, 2, 1), 18),
+    ((2, 7, 19, 31), (7, 1, 18, 31), (1, 1), (1, 2), (1, 1), 7),
+    ((1, 9, 16, 41), (9, 1, 8, 20), (1, 1), (1, 1), (2, 2), 9),
+    ((2, 4, 70), (4, 1, 23), (1,), (2,), (3,), 4),
     # So many outputs of so few places that threads share them.
     ((2, 12, 3, 3), (150, 12, 3, 3), (1, 1), (1, 1), (1, 1), 1),
 ]
@@ -113,8 +120,7 @@ def test_any_layout(
     for level, threads in itertools.product(library.levels(), (1, 3)):
         library.use_level(level)
         library.set_num_threads(threads)
-        for number, (one, other) in enumerate(pairs):
-            innermost = number % 2 == 0
+        for (number, (one, other)), innermost in itertools.product(enumerate(pairs), (False, True)):
             found = library.correlate(one, other, bias, stride, padding, dilation, groups, innermost)
             np.testing.assert_array_equal(found, expected, f"{level}, {threads} threads, {number}")
 
@@ -123,6 +129,7 @@ def test_any_layout(
 GRADIENTS = [
     ((2, 6, 12, 11), (8, 3, 3, 3), 3, 1, 1, False), ((2, 6, 12, 13), (8, 3, 1, 1), 4, 0, 1, False),
     ((3, 4, 9, 15), (6, 2, 2, 3), 4, 2, 2, False), ((2, 6, 5, 4), (6, 4, 3, 2), 3, 1, 1, True),
+    ((3, 2, 12, 11), (2, 1, 3, 3), 1, 1, 1, False), ((3, 2, 12, 11), (2, 1, 5, 3), 2, 2, 1, False),
 ]  # fmt: skip
 
 

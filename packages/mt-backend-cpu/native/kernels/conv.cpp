@@ -291,23 +291,6 @@ __attribute__((noinline)) void pack_along_channels(const Strip& strip, int64_t s
     }
 }
 
-// Elements of a row in each of the lanes, `jump` apart.
-MT_INLINE Vector merged_apart(const float* from, int64_t jump, const Lanes& lanes) {
-    if (jump == 1) return merged(Vector{}, from, lanes);
-#ifdef MT_SHUFFLES
-    if (jump == 2 && lanes.begin < lanes.end) {
-        // From the first element that is wanted to the last, and what lies between.
-        const int64_t first = 2 * lanes.begin, last = 2 * lanes.end - 1, width = WIDTH;
-        const Vector left = merged(Vector{}, from, Lanes(std::min(first, width), std::min(last, width)));
-        const Vector right = merged(Vector{}, from + WIDTH, Lanes(std::max(first - width, int64_t{0}), std::max(last - width, int64_t{0})));
-        return every_other(left, right, std::make_index_sequence<static_cast<size_t>(WIDTH)>());
-    }
-#endif
-    float held[WIDTH] = {};
-    for (int64_t j = lanes.begin; j < lanes.end; ++j) held[j] = from[j * jump];
-    return load(held);
-}
-
 // The same where windows are longer than rows of places: squares of columns and of terms of one row of the kernel.
 __attribute__((noinline)) void pack_along_windows(const Strip& strip, int64_t start, int64_t depth, float* packed) {
     const Correlation& s = strip.s;

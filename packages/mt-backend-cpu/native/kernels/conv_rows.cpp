@@ -17,9 +17,9 @@ constexpr int64_t LAID_OUT = TOGETHER + REACH + 4 * WIDTH;
 inline void lay_out(const float* row, int64_t n, int64_t begin, int64_t step, int64_t count, float* line) {
     const int64_t lowest = begin >= 0 ? 0 : std::min(count, (-begin + step - 1) / step);
     const int64_t highest = std::max(lowest, std::min(count, n - 1 - begin < 0 ? 0 : (n - 1 - begin) / step + 1));
-    std::fill(line, line + lowest, 0.f);
+    clear(line, lowest);
     copy_strided(row + begin + lowest * step, step, highest - lowest, line + lowest);
-    std::fill(line + highest, line + count, 0.f);
+    clear(line + highest, count - highest);
 }
 
 // sums[o] += factors[d] * taps[d][o], for o < n rounded up to four vectors.
@@ -65,58 +65,69 @@ void add_row(const float* row, const float* factors, const Windows& w, int64_t f
     }
 }
 
-// The plane of one channel, with its padding, laid out so that the taps of neighbouring places lie side by side: numbers
-// that it takes, and up to how many it is laid out.
+// Rows of the plane of one channel, with their padding, laid out so that the taps of neighbouring places lie side by side, those of
+// the next row of places behind them: how many numbers are laid out at most.
 constexpr int64_t PLANE = 16384;
 
 struct Plane {
-    int64_t height, phases, pitch;  // rows, remainders by the stride, elements of a row of one remainder
+    // Remainders by the strides; elements of a row of one remainder; rows of places that are laid out together.
+    int64_t below, beside, pitch, together;
 
     explicit Plane(const Windows& w)
-        : height((w.output[1] - 1) * w.stride[1] + (w.kernel[1] - 1) * w.dilation[1] + 1),
-          phases(w.stride[2]),
-          pitch((w.output[2] + 4 * WIDTH - 1) / (4 * WIDTH) * (4 * WIDTH) +
-                (w.kernel[2] - 1) * w.dilation[2] / w.stride[2]) {}
+        : below(w.stride[1]),
+          beside(w.stride[2]),
+          pitch(w.output[2] + (w.kernel[2] - 1) * w.dilation[2] / w.stride[2]),
+          together(PLANE / (below * beside * pitch) - (w.kernel[1] - 1) * w.dilation[1] / w.stride[1]) {}
 
     bool fits(const Windows& w) const {
-        return w.output[0] == 1 && w.kernel[0] == 1 && w.input[0] == 1 && w.padding[0] == 0 && phases <= STRIDES &&
-               w.kernel[1] * w.kernel[2] <= REACH && height <= PLANE && height * phases * pitch <= PLANE;
+        return w.output[0] == 1 && w.kernel[0] == 1 && w.input[0] == 1 && w.padding[0] == 0 && below <= STRIDES &&
+               beside <= STRIDES && w.kernel[1] * w.kernel[2] <= REACH && together > 0;
     }
 };
 
-// One output plane of one channel: all rows are laid out once, and each sum is made in registers.
+// One output plane of one channel: rows are laid out once, and each sum is made in registers.
 void correlate_plane(const float* x, const float* weights, float bias, float* result, const Windows& w,
                      const Plane& plane) {
-    float room[PLANE];
+    alignas(64) thread_local static float room[PLANE + 4 * WIDTH], made[PLANE + 4 * WIDTH];
     const float* taps[REACH];
-    for (int64_t h = 0; h < plane.height; ++h)
-        for (int64_t r = 0; r < plane.phases; ++r) {
-            float* line = room + (h * plane.phases + r) * plane.pitch;
-            const int64_t row = h - w.padding[1];
-            if (row < 0 || row >= w.input[1]) std::fill(line, line + plane.pitch, 0.f);
-            else lay_out(x + row * w.input[2], w.input[2], r - w.padding[2], w.stride[2], plane.pitch, line);
-        }
-    int64_t count = 0;
-    for (int64_t b = 0; b < w.kernel[1]; ++b)
-        for (int64_t c = 0; c < w.kernel[2]; ++c) {
-            const int64_t at = c * w.dilation[2];
-            taps[count++] = room + (b * w.dilation[1] * plane.phases + at % plane.phases) * plane.pitch + at / plane.phases;
-        }
-    const int64_t step = w.stride[1] * plane.phases * plane.pitch;
-    for (int64_t j = 0; j < w.output[1]; ++j, result += w.output[2])
-        for (int64_t o = 0; o < w.output[2]; o += 4 * WIDTH) {
+    for (int64_t first = 0; first < w.output[1]; first += plane.together) {
+        const int64_t places = std::min(plane.together, w.output[1] - first);
+        const int64_t rows = places + (w.kernel[1] - 1) * w.dilation[1] / plane.below, size = rows * plane.pitch;
+        for (int64_t h = 0; h < rows * plane.below; ++h)
+            for (int64_t r = 0; r < plane.beside; ++r) {
+                float* line = room + (h % plane.below * plane.beside + r) * size + h / plane.below * plane.pitch;
+                const int64_t row = first * plane.below + h - w.padding[1];
+                if (row < 0 || row >= w.input[1]) clear(line, plane.pitch);
+                else lay_out(x + row * w.input[2], w.input[2], r - w.padding[2], w.stride[2], plane.pitch, line);
+            }
+        int64_t count = 0;
+        for (int64_t b = 0; b < w.kernel[1]; ++b)
+            for (int64_t c = 0; c < w.kernel[2]; ++c) {
+                const int64_t down = b * w.dilation[1], across = c * w.dilation[2];
+                taps[count++] = room + (down % plane.below * plane.beside + across % plane.beside) * size +
+                                down / plane.below * plane.pitch + across / plane.beside;
+            }
+        const bool direct = plane.pitch == w.output[2];
+        const int64_t total = (places - 1) * plane.pitch + w.output[2];
+        for (int64_t o = 0; o < total; o += 4 * WIDTH) {
             Vector held[4];
 #pragma GCC unroll 4
             for (int i = 0; i < 4; ++i) held[i] = bias - Vector{};
             for (int64_t t = 0; t < count; ++t) {
                 const Vector factor = weights[t] - Vector{};
-                const float* tap = taps[t] + j * step + o;
+                const float* tap = taps[t] + o;
 #pragma GCC unroll 4
                 for (int i = 0; i < 4; ++i) held[i] += factor * load(tap + i * WIDTH);
             }
-            const int64_t n = std::min<int64_t>(4 * WIDTH, w.output[2] - o);
-            std::memcpy(result + o, held, sizeof(float) * static_cast<size_t>(n));
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; ++i) *reinterpret_cast<Vector*>(made + o + i * WIDTH) = held[i];
         }
+        if (direct) std::memcpy(result, made, sizeof(float) * static_cast<size_t>(total));
+        else
+            for (int64_t j = 0; j < places; ++j)
+                copy_strided(made + j * plane.pitch, 1, w.output[2], result + j * w.output[2]);
+        result += places * w.output[2];
+    }
 }
 
 // One output plane as sums of scaled rows of the input; x and the result row-major.
@@ -149,9 +160,112 @@ void correlate_rows(const float* x, const float* weights, float bias, float* res
             }
 }
 
+// Channels [begin, end) of `count` neighbouring places of a row, whose windows lie inside along the row: `of_place` apart in the input.
+template <int PLACES>
+MT_FLAT void add_channels(const float* const* taps, const int64_t* which, int64_t count, const float* weights, int64_t channels,
+                          const float* bias, int64_t of_place, float* result) {
+    for (int64_t c = 0; c < channels; c += WIDTH) {
+        const Lanes lanes(0, std::min<int64_t>(WIDTH, channels - c));
+        Vector held[PLACES];
+        const Vector more = bias == nullptr ? Vector{} : merged(Vector{}, bias + c, lanes);
+#pragma GCC unroll 8
+        for (int i = 0; i < PLACES; ++i) held[i] = more;
+        for (int64_t t = 0; t < count; ++t) {
+            const Vector factor = merged(Vector{}, weights + which[t] * channels + c, lanes);
+#pragma GCC unroll 8
+            for (int i = 0; i < PLACES; ++i) held[i] += factor * merged(Vector{}, taps[t] + i * of_place + c, lanes);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < PLACES; ++i) store_some(held[i], result + i * channels + c, lanes.end);
+    }
+}
+
+void correlate_channels(const float* x, const float* weights, const float* bias, float* result, const Correlation& s,
+                        int64_t begin, int64_t end) {
+    constexpr int PLACES = 4;
+    const Windows& w = s.windows;
+    const int64_t channels = s.outputs, step = w.stride[2] * s.strides[3];
+    const float* taps[REACH];
+    int64_t which[REACH];
+    for (int64_t at = begin; at < end; ++at) {
+        const int64_t j = at % w.output[1], i = at / w.output[1] % w.output[0], sample = at / w.output[1] / w.output[0];
+        float* to = result + at * w.output[2] * channels;
+        for (int64_t k = 0; k < w.output[2];) {
+            const int64_t first = k * w.stride[2] - w.padding[2], reach = (w.kernel[2] - 1) * w.dilation[2];
+            const int64_t last = (k + PLACES - 1) * w.stride[2] - w.padding[2];
+            const bool several = k + PLACES <= w.output[2] && first >= 0 && last + reach < w.input[2];
+            int64_t count = 0, number = 0;
+            for (int64_t a = 0; a < w.kernel[0]; ++a)
+                for (int64_t b = 0; b < w.kernel[1]; ++b)
+                    for (int64_t c = 0; c < w.kernel[2]; ++c, ++number) {
+                        const int64_t depth = i * w.stride[0] + a * w.dilation[0] - w.padding[0];
+                        const int64_t height = j * w.stride[1] + b * w.dilation[1] - w.padding[1];
+                        const int64_t along = first + c * w.dilation[2];
+                        if (depth < 0 || depth >= w.input[0] || height < 0 || height >= w.input[1] || along < 0 ||
+                            along >= w.input[2])
+                            continue;
+                        which[count] = number;
+                        taps[count++] = x + sample * s.of_sample + depth * s.strides[1] + height * s.strides[2] + along * s.strides[3];
+                    }
+            if (several) add_channels<PLACES>(taps, which, count, weights, channels, bias, step, to);
+            else add_channels<1>(taps, which, count, weights, channels, bias, step, to);
+            k += several ? PLACES : 1;
+            to += (several ? PLACES : 1) * channels;
+        }
+    }
+}
+
+// Sums over a plane of products with COUNT windows that are neighbours in a row.
+template <int COUNT>
+MT_FLAT void dot_planes(const float* x, const float* weights, const Correlation& s, int64_t row, int64_t first, float* result) {
+    const Windows& w = s.windows;
+    const int64_t jump = w.dilation[2] * s.strides[3];
+    Vector sums[COUNT];
+#pragma GCC unroll 8
+    for (int q = 0; q < COUNT; ++q) sums[q] = Vector{};
+    for (int64_t t = 0; t < w.kernel[2]; t += WIDTH) {
+        const Lanes lanes(0, std::min<int64_t>(WIDTH, w.kernel[2] - t));
+        Lanes reached[COUNT];
+        const float* from[COUNT];
+        for (int q = 0; q < COUNT; ++q) {
+            const int64_t at = (first + q) * w.stride[2] - w.padding[2] + t * w.dilation[2], spread = w.dilation[2];
+            const int64_t begin = std::min<int64_t>(lanes.end, at >= 0 ? 0 : (-at + spread - 1) / spread);
+            const int64_t end = std::min<int64_t>(lanes.end, w.input[2] - 1 - at < 0 ? 0 : (w.input[2] - 1 - at) / spread + 1);
+            reached[q] = Lanes(begin, std::max(begin, end));
+            from[q] = x + at * s.strides[3];
+        }
+        for (int64_t r = 0; r < w.kernel[1]; ++r) {
+            const int64_t height = row * w.stride[1] - w.padding[1] + r * w.dilation[1];
+            if (height < 0 || height >= w.input[1]) continue;
+            const Vector factor = merged(Vector{}, weights + r * s.weight_strides[3] + t, lanes);
+#pragma GCC unroll 8
+            for (int q = 0; q < COUNT; ++q)
+                sums[q] += factor * merged_apart(from[q] + height * s.strides[2], jump, reached[q]);
+        }
+    }
+    for (int q = 0; q < COUNT; ++q) {
+        float lanes[WIDTH];
+        std::memcpy(lanes, &sums[q], sizeof(lanes));
+        for (int half = WIDTH / 2; half > 0; half /= 2)
+            for (int j = 0; j < half; ++j) lanes[j] += lanes[j + half];
+        result[q] = lanes[0];
+    }
+}
+
+void correlate_windows(const float* x, const float* weights, float bias, float* result, const Correlation& s) {
+    const Windows& w = s.windows;
+    for (int64_t j = 0; j < w.output[1]; ++j, result += w.output[2]) {
+        int64_t k = 0;
+        for (; k + 5 <= w.output[2]; k += 5) dot_planes<5>(x, weights, s, j, k, result + k);
+        for (; k + 3 <= w.output[2]; k += 3) dot_planes<3>(x, weights, s, j, k, result + k);
+        for (; k < w.output[2]; ++k) dot_planes<1>(x, weights, s, j, k, result + k);
+        for (int64_t i = 0; i < w.output[2]; ++i) result[i] += bias;
+    }
+}
+
 }  // namespace
 
 extern const ConvRowsTable conv_rows;
-const ConvRowsTable conv_rows = {correlate_rows};
+const ConvRowsTable conv_rows = {REACH, correlate_rows, correlate_channels, correlate_windows};
 
 }  // namespace

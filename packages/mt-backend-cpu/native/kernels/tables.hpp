@@ -210,8 +210,16 @@ struct ConvTable {
 
 // Windows of single channels, or of few.
 struct ConvRowsTable {
+    // How many elements of a kernel `correlate_channels` takes at most.
+    int64_t reach;
     // One output of one sample, all places; x and result are row-major, weights (depth).
     void (*correlate_rows)(const float* x, const float* weights, float bias, float* result, const Correlation& s);
+    // Each channel by itself, channels side by side, `outputs` of them: rows [begin, end) of all samples' places; weights
+    // (elements of the kernel, channels), bias (channels) or null.
+    void (*correlate_channels)(const float* x, const float* weights, const float* bias, float* result, const Correlation& s,
+                               int64_t begin, int64_t end);
+    // One channel of one sample, all places, windows of more elements than there are places: of two dimensions.
+    void (*correlate_windows)(const float* x, const float* weights, float bias, float* result, const Correlation& s);
 };
 
 // softmax(query key^T, times the product of both factors) value, of rows that are `step` elements apart.

@@ -20,32 +20,6 @@ MT_INLINE Vector every_other(Vector a, Vector b, std::index_sequence<I...>) {
 }
 #endif
 
-MT_INLINE void copy_strided(const float* from, int64_t jump, int64_t n, float* to) {
-    if (n <= 0) return;
-    if (jump == 1) {
-        // Rows are short: a call of memcpy for each would cost more than the copy.
-        int64_t o = 0;
-        for (; o + WIDTH <= n; o += WIDTH) *reinterpret_cast<Vector*>(to + o) = load(from + o);
-        if (o == n) return;
-        if (n >= WIDTH) {
-            *reinterpret_cast<Vector*>(to + n - WIDTH) = load(from + n - WIDTH);
-            return;
-        }
-        for (; o < n; ++o) to[o] = from[o];
-    } else if (jump == 2) {
-        int64_t o = 0;
-#ifdef MT_SHUFFLES
-        // What is read ends before the last element that is wanted.
-        for (; o + WIDTH < n; o += WIDTH)
-            *reinterpret_cast<Vector*>(to + o) = every_other(load(from + 2 * o), load(from + 2 * o + WIDTH),
-                                                             std::make_index_sequence<static_cast<size_t>(WIDTH)>());
-#endif
-        for (; o < n; ++o) to[o] = from[o * 2];
-    } else {
-        for (int64_t o = 0; o < n; ++o) to[o] = from[o * jump];
-    }
-}
-
 // WIDTH rows of WIDTH numbers, transposed in registers: log2 WIDTH rounds, in each of which rows i and i + WIDTH / 2 are interleaved.
 #ifdef MT_SHUFFLES
 template <size_t... I>
@@ -104,6 +78,23 @@ MT_INLINE Vector merged(Vector v, const float* from, const Lanes& lanes) {
 #endif
 }
 
+// from[j * jump] in each of the lanes j, zeros in the others.
+MT_INLINE Vector merged_apart(const float* from, int64_t jump, const Lanes& lanes) {
+    if (jump == 1) return merged(Vector{}, from, lanes);
+#ifdef MT_SHUFFLES
+    if (jump == 2 && lanes.begin < lanes.end) {
+        // From the first element that is wanted to the last, and what lies between.
+        const int64_t first = 2 * lanes.begin, last = 2 * lanes.end - 1, width = WIDTH;
+        const Vector left = merged(Vector{}, from, Lanes(std::min(first, width), std::min(last, width)));
+        const Vector right = merged(Vector{}, from + WIDTH, Lanes(std::max(first - width, int64_t{0}), std::max(last - width, int64_t{0})));
+        return every_other(left, right, std::make_index_sequence<static_cast<size_t>(WIDTH)>());
+    }
+#endif
+    float held[WIDTH] = {};
+    for (int64_t j = lanes.begin; j < lanes.end; ++j) held[j] = from[j * jump];
+    return load(held);
+}
+
 // Up to WIDTH numbers, zeros behind them.
 MT_INLINE Vector load_some(const float* from, int64_t n) { return merged(Vector{}, from, Lanes(0, n)); }
 
@@ -113,6 +104,30 @@ MT_INLINE void store_some(Vector v, float* to, int64_t n) {
 #else
     std::memcpy(to, &v, sizeof(float) * static_cast<size_t>(n));
 #endif
+}
+
+// n elements that lie `jump` apart. Runs are short: a call of memcpy for each would cost more than the copy.
+MT_INLINE void copy_strided(const float* from, int64_t jump, int64_t n, float* to) {
+#if defined(__AVX512F__) && defined(MT_SHUFFLES)
+    if (jump <= 2) {
+        for (int64_t o = 0; o < n; o += WIDTH) {
+            const int64_t some = n - o < WIDTH ? n - o : WIDTH;
+            store_some(merged_apart(from + o * jump, jump, Lanes(0, some)), to + o, some);
+        }
+        return;
+    }
+#else
+    if (jump == 1 && n >= WIDTH) {
+        for (int64_t o = 0; o + WIDTH <= n; o += WIDTH) *reinterpret_cast<Vector*>(to + o) = load(from + o);
+        *reinterpret_cast<Vector*>(to + n - WIDTH) = load(from + n - WIDTH);
+        return;
+    }
+#endif
+    for (int64_t o = 0; o < n; ++o) to[o] = from[o * jump];
+}
+
+MT_INLINE void clear(float* to, int64_t n) {
+    for (int64_t o = 0; o < n; o += WIDTH) store_some(Vector{}, to + o, n - o < WIDTH ? n - o : WIDTH);
 }
 
 }  // namespace

@@ -57,6 +57,9 @@ struct Division {
     int64_t size, groups, of_group, of_weights;
 };
 
+// How many parts of a cost are worked at together.
+int64_t grain_of(int64_t cost) { return cost >= GRAIN ? 1 : GRAIN / cost + 1; }
+
 constexpr int64_t TASKS = 8, SMALL = 1 << 18;
 
 // Into how many sums the terms are divided: where there are few columns, and many terms, each is worked at alone. What follows
@@ -85,13 +88,13 @@ bool correlate_strips(const Division& all, const Correlation& s, int64_t columns
     const int64_t high = (tiles + blocks - 1) / blocks * table->height;
     const int64_t cost = std::max<int64_t>(1, terms * high * 8), packing = s.depth * table->height;
     Released released(cost > GRAIN || tasks * blocks > GRAIN / cost);
-    parallel(all.groups * tiles, packing >= GRAIN ? 1 : GRAIN / packing + 1, [&](int64_t begin, int64_t end) {
+    parallel(all.groups * tiles, grain_of(packing), [&](int64_t begin, int64_t end) {
         for (int64_t at = begin; at < end; ++at) {
             const int64_t g = at / tiles, tile = at % tiles;
             table->pack_weights(all.weights + g * all.of_weights, s, tile, tile + 1, ready + g * each);
         }
     });
-    parallel(tasks * blocks, cost >= GRAIN ? 1 : GRAIN / cost + 1, [&](int64_t begin, int64_t end) {
+    parallel(tasks * blocks, grain_of(cost), [&](int64_t begin, int64_t end) {
         for (int64_t at = begin; at < end; ++at) {
             const int64_t block = at % blocks, first = at / blocks % strips * table->strip;
             const int64_t sum = at / blocks / strips % sums, g = at / blocks / strips / sums;
@@ -110,6 +113,65 @@ bool correlate_strips(const Division& all, const Correlation& s, int64_t columns
             kernels().elementwise->add(all.result + begin, rest + sum * all.size + begin, all.result + begin, end - begin);
     });
     return true;
+}
+
+// Each output of each sample by itself; false with an error where there is no memory for row-major copies.
+bool correlate_rows(PyObject* x, PyObject* weights, const Division& all, const Correlation& s) {
+    Reference held(PyArray_FROM_OF(x, NPY_ARRAY_CARRAY_RO)), rows(PyArray_FROM_OF(weights, NPY_ARRAY_CARRAY_RO));
+    if (!held || !rows) return false;
+    const Windows& w = s.windows;
+    const float *from = floats(held), *factors = floats(rows);
+    const int64_t plane = w.input[0] * w.input[1] * w.input[2], places = w.output[0] * w.output[1] * w.output[2];
+    const int64_t of_group = s.depth / (w.kernel[0] * w.kernel[1] * w.kernel[2]), outputs = all.groups * s.outputs;
+    const int64_t cost = std::max<int64_t>(1, places * s.depth / 8);
+    Released released(s.samples * outputs * cost > GRAIN);
+    parallel(s.samples * outputs, grain_of(cost), [&](int64_t begin, int64_t end) {
+        for (int64_t at = begin; at < end; ++at) {
+            const int64_t sample = at / outputs, o = at % outputs, group = o / s.outputs;
+            kernels().conv_rows->correlate_rows(from + (sample * all.groups + group) * of_group * plane, factors + o * s.depth,
+                                                all.bias == nullptr ? 0.f : all.bias[o], all.result + at * places, s);
+        }
+    });
+    return true;
+}
+
+// Channels side by side, each by itself; false with an error where there is no memory for the weights.
+bool correlate_channels(const Division& all, const Correlation& given) {
+    Correlation s = given;
+    s.outputs = all.groups;
+    npy_intp size = s.outputs * s.depth;
+    Reference packed(PyArray_SimpleNew(1, &size, NPY_FLOAT));
+    if (!packed) return false;
+    const Windows& w = s.windows;
+    float* factors = floats(packed);
+    const int64_t* steps = s.weight_strides;
+    for (int64_t a = 0; a < w.kernel[0]; ++a)
+        for (int64_t b = 0; b < w.kernel[1]; ++b)
+            for (int64_t c = 0; c < w.kernel[2]; ++c)
+                for (int64_t o = 0; o < s.outputs; ++o)
+                    *factors++ = all.weights[o * steps[0] + a * steps[2] + b * steps[3] + c * steps[4]];
+    factors = floats(packed);
+    const int64_t cost = std::max<int64_t>(1, w.output[2] * s.outputs * s.depth / 8);
+    const int64_t rows = s.samples * w.output[0] * w.output[1];
+    Released released(rows * cost > GRAIN);
+    parallel(rows, grain_of(cost), [&](int64_t begin, int64_t end) {
+        kernels().conv_rows->correlate_channels(all.x, factors, all.bias, all.result, s, begin, end);
+    });
+    return true;
+}
+
+// Single channels, and windows of more elements than there are places.
+void correlate_windows(const Division& all, const Correlation& s) {
+    const int64_t places = s.windows.output[1] * s.windows.output[2], cost = std::max<int64_t>(1, places * s.depth / 8);
+    Released released(s.samples * all.groups * cost > GRAIN);
+    parallel(s.samples * all.groups, grain_of(cost), [&](int64_t begin, int64_t end) {
+        for (int64_t at = begin; at < end; ++at) {
+            const int64_t sample = at / all.groups, g = at % all.groups;
+            kernels().conv_rows->correlate_windows(all.x + sample * s.of_sample + g * all.of_group,
+                                                   all.weights + g * all.of_weights,
+                                                   all.bias == nullptr ? 0.f : all.bias[g], all.result + at * places, s);
+        }
+    });
 }
 
 // correlate(x, w, bias, stride, padding, dilation, groups, channels_last, sizes=None) -> (n, outputs, *sizes)
@@ -166,51 +228,46 @@ PyObject* correlate(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
     s.outputs = outputs / groups;
     s.depth = of_group * w.kernel[0] * w.kernel[1] * w.kernel[2];
     const int64_t places = w.output[0] * w.output[1] * w.output[2];
+    const int64_t item = PyArray_ITEMSIZE(x), taps = w.kernel[0] * w.kernel[1] * w.kernel[2];
+    s.samples = n;
+    s.of_sample = PyArray_STRIDE(x, 0) / item;
+    s.of_result = outputs * places;
+    s.strides[0] = PyArray_STRIDE(x, 1) / item;
+    s.weight_strides[0] = PyArray_STRIDE(weights, 0) / item;
+    s.weight_strides[1] = PyArray_STRIDE(weights, 1) / item;
+    for (int d = 0; d < 3; ++d) {
+        s.strides[1 + d] = d < 3 - spatial ? 0 : PyArray_STRIDE(x, d - 1 + spatial) / item;
+        s.weight_strides[2 + d] = d < 3 - spatial ? 0 : PyArray_STRIDE(weights, d - 1 + spatial) / item;
+    }
     // Products pay where packed windows are used several times, or where there are many channels.
-    s.lengthy = w.kernel[0] * w.kernel[1] * w.kernel[2] > places;
-    const bool few = s.outputs < 4 && of_group <= 4 && !s.lengthy;
-    const bool rows_of_channels = innermost && !few;
+    s.lengthy = taps > places;
+    s.samples_first = s.lengthy && s.of_sample == 1 && n >= 8;
+    const bool few = s.outputs < 4 && of_group <= 4 && !s.lengthy, alone = s.outputs == 1 && of_group == 1;
+    const bool flat = w.input[0] == 1 && w.kernel[0] == 1 && w.output[0] == 1 && w.padding[0] == 0;
+    const bool by_channel = few && innermost && alone && s.strides[0] == 1 && taps <= kernels().conv_rows->reach;
+    const bool rows_of_channels = innermost && (!few || by_channel);
     if (rows_of_channels) std::rotate(shape + 1, shape + 2, shape + ndim);
     Reference result(new_array(ndim, shape, NPY_FLOAT));
     if (!result) return nullptr;
     float* to = floats(result);
-    if (places != 0 && few) {
-        Reference held(PyArray_FROM_OF(arguments[0], NPY_ARRAY_CARRAY_RO));
-        Reference rows(PyArray_FROM_OF(arguments[1], NPY_ARRAY_CARRAY_RO));
-        if (!held || !rows) return nullptr;
-        const ConvRowsTable* table = kernels().conv_rows;
-        const float *from = floats(held), *factors = floats(rows);
-        const int64_t plane = w.input[0] * w.input[1] * w.input[2];
-        const int64_t cost = std::max<int64_t>(1, places * s.depth / 8);
-        Released released(n * outputs * cost > GRAIN);
-        parallel(n * outputs, cost >= GRAIN ? 1 : GRAIN / cost + 1, [&](int64_t begin, int64_t end) {
-            for (int64_t at = begin; at < end; ++at) {
-                const int64_t sample = at / outputs, o = at % outputs, group = o / s.outputs;
-                table->correlate_rows(from + (sample * channels + group * of_group) * plane, factors + o * s.depth,
-                                      bias == nullptr ? 0.f : bias[o], to + at * places, s);
-            }
-        });
-    } else if (places != 0 && n != 0) {
-        const int64_t item = PyArray_ITEMSIZE(x);
-        s.samples = n;
-        s.of_sample = PyArray_STRIDE(x, 0) / item;
-        s.of_result = outputs * places;
-        s.samples_first = s.lengthy && s.of_sample == 1 && n >= 8;
-        s.strides[0] = PyArray_STRIDE(x, 1) / item;
-        s.weight_strides[0] = PyArray_STRIDE(weights, 0) / item;
-        s.weight_strides[1] = PyArray_STRIDE(weights, 1) / item;
-        for (int d = 0; d < 3; ++d) {
-            s.strides[1 + d] = d < 3 - spatial ? 0 : PyArray_STRIDE(x, d - 1 + spatial) / item;
-            s.weight_strides[2 + d] = d < 3 - spatial ? 0 : PyArray_STRIDE(weights, d - 1 + spatial) / item;
-        }
+    const Division work = {kernels().conv, static_cast<const float*>(PyArray_DATA(x)),
+                           static_cast<const float*>(PyArray_DATA(weights)), bias, to, n * outputs * places, groups,
+                           of_group * s.strides[0], s.outputs * s.weight_strides[0]};
+    bool done = true;
+    if (n == 0 || places == 0) {
+    } else if (by_channel) {
+        done = correlate_channels(work, s);
+    } else if (few) {
+        done = correlate_rows(arguments[0], arguments[1], work, s);
+    } else if (s.lengthy && alone && flat && !rows_of_channels && s.weight_strides[4] == 1) {
+        correlate_windows(work, s);
+    } else {
         s.output_strides[0] = rows_of_channels ? 1 : places;
         s.output_strides[1] = rows_of_channels ? outputs : 1;
         join_rows(s);
-        const Division work = {kernels().conv, static_cast<const float*>(PyArray_DATA(x)),
-                               static_cast<const float*>(PyArray_DATA(weights)), bias, to, n * outputs * places, groups,
-                               of_group * s.strides[0], s.outputs * s.weight_strides[0]};
-        if (!correlate_strips(work, s, n * places)) return nullptr;
+        done = correlate_strips(work, s, n * places);
     }
+    if (!done) return nullptr;
     if (!rows_of_channels) return result.release();
     npy_intp order[NPY_MAXDIMS] = {0, ndim - 1};
     for (int d = 2; d < ndim; ++d) order[d] = d - 1;

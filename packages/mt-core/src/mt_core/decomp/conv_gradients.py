@@ -53,6 +53,12 @@ def _weight_gradient(grad: Any, input: Any, kernel: Any, options: Any) -> Any:
         )
         return result.transpose(0, 1)
     spatial = tuple(range(3, 3 + len(kernel)))
+    if channels == 1 and outputs == groups:
+        # Of each channel of each sample, and their sum.
+        planes = n * groups
+        source, filters = input.reshape((1, planes, *input.shape[2:])), grad.reshape((planes, 1, *grad.shape[2:]))
+        result = ops.convolution(source, filters, None, dilation, padding, stride, False, (0,) * len(kernel), planes)
+        return result.reshape((n, groups, 1, *kernel)).sum(0)
     source = (
         input.reshape((n, groups, channels, *input.shape[2:]))
         .permute((2, 1, 0, *spatial))
