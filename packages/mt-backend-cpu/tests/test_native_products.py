@@ -134,3 +134,51 @@ def test_channels_by_themselves(library: Any, size: Any, kernel: Any, stride: An
         for given in (x, np.asfortranarray(x)):
             made = library.correlate(given, weight, bias, stride, padding, dilation, 3, False)
             assert np.array_equal(made, wanted), variant
+
+
+#: Matrices, rows, depth, columns: of one tile and of less, of several blocks, and of as many as operators hand over.
+BATCHES = [(1, 1, 1, 1), (3, 5, 200, 17), (2, 12, 192, 32), (2, 205, 193, 131), (5, 64, 64, 65)]
+
+
+@pytest.mark.parametrize("sizes", BATCHES)
+def test_products_of_batches(library: Any, sizes: tuple[int, int, int, int]) -> None:
+    """Of small integers, to the last bit, whatever the layout; what is no number stays in its row and column."""
+    n, rows, depth, columns = sizes
+    a = GENERATOR.integers(-4, 5, (n, rows, depth)).astype(np.float32)
+    b = GENERATOR.integers(-4, 5, (n, depth, columns)).astype(np.float32)
+    a[-1, -1, 0] = b[0, -1, -1] = np.nan
+    wanted = np.matmul(a.astype(np.float64), b)
+    for variant in variants(library):
+        for one, other in itertools.product(map(turned, (a,) * 4, range(4)), map(turned, (b,) * 4, range(4))):
+            assert np.array_equal(library.multiply_batches(one, other), wanted, equal_nan=True), variant
+    shared = np.broadcast_to(a[:1], a.shape)
+    assert np.array_equal(library.multiply_batches(shared, b), np.matmul(shared.astype(np.float64), b), equal_nan=True)
+
+
+def turned(x: np.ndarray, way: int) -> np.ndarray:
+    """The same numbers: row by row, column by column, with gaps, and backwards."""
+    if way == 0:
+        return x
+    if way == 1:
+        return np.ascontiguousarray(x.swapaxes(1, 2)).swapaxes(1, 2)
+    if way == 2:
+        wide = np.full((*x.shape[:2], 3 * x.shape[2]), np.nan, np.float32)
+        wide[..., ::3] = x
+        return wide[..., ::3]
+    return np.ascontiguousarray(x[:, ::-1, ::-1])[:, ::-1, ::-1]
+
+
+def test_batches_that_do_not_go_together_are_refused(library: Any) -> None:
+    ones = np.ones((2, 3, 4), np.float32)
+    for other in (ones, ones[:1].swapaxes(1, 2), ones[:, :, :0]):
+        with pytest.raises(ValueError, match="do not go together, or are empty"):
+            library.multiply_batches(ones, other)
+    for other in (ones[0], ones.astype(np.float64)):
+        with pytest.raises(TypeError, match="argument 2 must be a batch of matrices of float32"):
+            library.multiply_batches(ones, other)
+
+
+def test_operators_take_batches() -> None:
+    x, y = (mt_core.tensor(GENERATOR.normal(size=size)).float() for size in ((3, 64, 70), (3, 70, 65)))
+    for made in (x.bmm(y), x @ y, mt_core.einsum("bij,bjk->bik", x, y)):
+        assert (made.double() - x.double().bmm(y.double())).abs().max() < 1e-4

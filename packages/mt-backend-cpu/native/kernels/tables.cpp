@@ -32,6 +32,7 @@ extern const ViewTable view;
 extern const PairedTable matmul;
 extern const CastTable casts;
 extern const SelectionTable selection;
+extern const ProductTable matmul_batches;
 
 extern const Tables tables;
 const Tables tables = {
@@ -62,6 +63,7 @@ const Tables tables = {
     &matmul,
     &casts,
     &selection,
+    &matmul_batches,
 };
 
 }  // namespace

@@ -394,6 +394,18 @@ struct PairedTable {
     void (*multiply)(const PairedProduct& p, const uint32_t* packed, int64_t row, int64_t column, uint16_t* result);
 };
 
+// a (rows, depth), b (depth, columns): elements between neighbouring rows and columns of each.
+struct Product {
+    int64_t rows, depth, columns, a_row, a_column, b_row, b_column;
+};
+
+struct ProductTable {
+    // Rows and columns of a block.
+    int64_t rows, columns;
+    // The block of the row-major product that begins at a row and a column.
+    void (*multiply)(const Product& p, const float* a, const float* b, float* result, int64_t row, int64_t column);
+};
+
 struct IndexingTable {
     // target[places[k]] += alpha source[k], rows of n elements, `to` and `from` elements apart; `skipped` is left out.
     void (*add_rows)(float* target, int64_t to, const float* source, int64_t from, const int64_t* places, int64_t rows,
@@ -455,6 +467,7 @@ struct Tables {
     const PairedTable* paired;
     const CastTable* casts;
     const SelectionTable* selection;
+    const ProductTable* product;
 };
 
 }  // namespace mt

@@ -27,6 +27,7 @@ extern PyMethodDef indexing_methods[];
 extern PyMethodDef sort_methods[];
 extern PyMethodDef order_methods[];
 extern PyMethodDef matmul_methods[];
+extern PyMethodDef batch_methods[];
 extern PyMethodDef channel_methods[];
 extern PyMethodDef pool_methods[];
 extern PyMethodDef upsample_methods[];

@@ -94,7 +94,8 @@ PyMODINIT_FUNC PyInit__native() {
           mt::channel_methods, mt::pool_methods, mt::upsample_methods, mt::loss_methods, mt::conv_methods,
           mt::comparison_methods, mt::executor_methods, mt::reduction_methods, mt::join_methods, mt::shape_methods,
           mt::attention_methods, mt::recurrent_methods, mt::fft_methods, mt::writing_methods, mt::matrix_methods,
-          mt::geometry_methods, mt::pick_methods, mt::cast_methods, mt::memory_methods, mt::selection_methods})
+          mt::geometry_methods, mt::pick_methods, mt::cast_methods, mt::memory_methods, mt::selection_methods,
+           mt::batch_methods})
         if (!mt::add_functions(module.get(), methods)) return nullptr;
     if (!mt::add_executors(module.get())) return nullptr;
     if (PyModule_AddStringConstant(module.get(), "source_hash", MT_SOURCE_HASH) < 0) return nullptr;

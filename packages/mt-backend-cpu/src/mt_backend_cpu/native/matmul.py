@@ -1,4 +1,4 @@
-"""Products of bfloat16 by the native library, where the processor multiplies pairs of them."""
+"""Products by the native library: of batches; of bfloat16 where the processor multiplies pairs of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mt_core.dispatch.kernel import Accepts
-from mt_core.dtypes import bfloat16
+from mt_core.dtypes import bfloat16, float32
 
 from ..registry import kernel
 from . import library
@@ -41,4 +41,17 @@ if library is not None:
     def linear_of_rows(bias: Array, input: Array, weight: Array) -> Array:
         """bias (N,), input (M, K), weight (N, K) -> (M, N)."""
         made: Array = _multiply(input, weight.T, row_by_row(bias))
+        return made
+
+    #: Terms of a product from which BLAS, which divides each product among threads and not the batch, has no advantage.
+    _DIVIDED = 1 << 18
+
+    def _are_several(self: Any, mat2: Any) -> bool:
+        (n, rows, depth), columns = self._array.shape, mat2._array.shape[2]
+        return bool(n > 1 and rows >= 16 and columns >= 16 and rows * depth * columns >= _DIVIDED)
+
+    @kernel("bmm", accepts=Accepts(dtypes=frozenset((float32,)), also=_are_several))
+    def bmm(self: Array, mat2: Array) -> Array:
+        """self (B, M, K), mat2 (B, K, N) -> (B, M, N)."""
+        made: Array = library.multiply_batches(self, mat2)
         return made
