@@ -158,8 +158,9 @@ void find_runs(const Strip& strip, Run* runs, int64_t count, const Tap& tap, int
         if (s.samples_first) {
             run.end = inside(c, w.input[2]) ? run.n : 0;
         } else {
-            const int64_t lowest = c >= 0 ? 0 : (-c + step - 1) / step;
-            const int64_t highest = w.input[2] - 1 - c < 0 ? 0 : (w.input[2] - 1 - c) / step + 1;
+            // Most rows reach neither end: nothing is divided for them.
+            const int64_t lowest = c >= 0 ? 0 : (-c + step - 1) / step, room = w.input[2] - 1 - c;
+            const int64_t highest = room < 0 ? 0 : room >= (run.n - 1) * step ? run.n : room / step + 1;
             run.begin = std::min(lowest, run.n);
             run.end = std::max(run.begin, std::min(highest, run.n));
         }
@@ -173,7 +174,16 @@ struct Piece {
     Lanes lanes;
 };
 
-// Rows (terms, ACROSS) of panels `pitch` apart, of columns whose elements follow each other in memory.
+// The vector with what lies JUMP apart in each of the piece's lanes, which hold zeros.
+template <int JUMP>
+MT_INLINE Vector joined(Vector v, const Piece& piece, int64_t along) {
+    if constexpr (JUMP == 1) return merged(v, piece.from + along, piece.lanes);
+    using Bits = int32_t __attribute__((vector_size(WIDTH * 4)));
+    return (Vector)((Bits)v | (Bits)merged_apart(piece.from + along, JUMP, piece.lanes));
+}
+
+// Rows (terms, ACROSS) of panels `pitch` apart, of columns whose elements lie JUMP apart in memory.
+template <int JUMP>
 void pack_pieces(const Strip& strip, const Run* runs, int64_t count, int64_t channel, int64_t terms, float* packed, int64_t pitch) {
     const int64_t along = strip.s.strides[0];
     Piece pieces[WIDTH];
@@ -185,34 +195,35 @@ void pack_pieces(const Strip& strip, const Run* runs, int64_t count, int64_t cha
             const Run& run = runs[r];
             const int64_t begin = std::max(run.at + run.begin, first), end = std::min(run.at + run.end, first + WIDTH);
             if (begin < end)
-                pieces[found++] = {run.from + channel * along - (run.at + run.begin - first), Lanes(begin - first, end - first)};
+                pieces[found++] = {run.from + channel * along - (run.at + run.begin - first) * JUMP, Lanes(begin - first, end - first)};
         }
         float* to = packed + first / ACROSS * pitch + first % ACROSS;
         if (found == 1) {
             const Piece piece = pieces[0];
             for (int64_t c = 0; c < terms; ++c)
-                *reinterpret_cast<Vector*>(to + c * ACROSS) = merged(Vector{}, piece.from + c * along, piece.lanes);
+                *reinterpret_cast<Vector*>(to + c * ACROSS) = joined<JUMP>(Vector{}, piece, c * along);
         } else if (found == 2) {
             const Piece piece = pieces[0], other = pieces[1];
             for (int64_t c = 0; c < terms; ++c)
                 *reinterpret_cast<Vector*>(to + c * ACROSS) =
-                    merged(merged(Vector{}, piece.from + c * along, piece.lanes), other.from + c * along, other.lanes);
+                    joined<JUMP>(joined<JUMP>(Vector{}, piece, c * along), other, c * along);
         } else {
             for (int64_t c = 0; c < terms; ++c) {
                 Vector made{};
-                for (int64_t i = 0; i < found; ++i) made = merged(made, pieces[i].from + c * along, pieces[i].lanes);
+                for (int64_t i = 0; i < found; ++i) made = joined<JUMP>(made, pieces[i], c * along);
                 *reinterpret_cast<Vector*>(to + c * ACROSS) = made;
             }
         }
     }
 }
 
-// The same of columns that lie some way apart: line by line, several before the first is read again.
+// The same of columns that lie some way apart: line by line, several before the first is read again; what lies in the padding
+// is the same for all.
 void pack_lines(const Strip& strip, const Run* runs, int64_t count, int64_t channel, int64_t terms, int64_t jump, float* packed,
                 int64_t pitch) {
     constexpr int64_t LINES = 16;
     alignas(64) float lines[LINES * STRIP];
-    std::fill(lines, lines + LINES * STRIP, 0.f);
+    std::fill(lines, lines + std::min(LINES, terms) * STRIP, 0.f);
     const int64_t panels = (strip.n + ACROSS - 1) / ACROSS, along = strip.s.strides[0];
     for (int64_t c = 0; c < terms; c += LINES) {
         const int64_t some = std::min(LINES, terms - c);
@@ -249,7 +260,8 @@ __attribute__((noinline)) void pack_along_columns(const Strip& strip, int64_t st
         const int64_t terms = s.lengthy ? 1 : std::min(channels - channel, start + depth - k);
         find_runs(strip, runs, count, Tap(w, s.lengthy ? k % taps : k / channels), step, jump);
         float* to = packed + (k - start) * ACROSS;
-        if (jump == 1) pack_pieces(strip, runs, count, channel, terms, to, depth * ACROSS);
+        if (jump == 1) pack_pieces<1>(strip, runs, count, channel, terms, to, depth * ACROSS);
+        else if (jump == 2) pack_pieces<2>(strip, runs, count, channel, terms, to, depth * ACROSS);
         else pack_lines(strip, runs, count, channel, terms, jump, to, depth * ACROSS);
         k += terms;
     }

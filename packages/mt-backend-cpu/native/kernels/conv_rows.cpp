@@ -15,8 +15,10 @@ constexpr int64_t LAID_OUT = TOGETHER + REACH + 4 * WIDTH;
 
 // Elements begin, begin + step, ... of a row of n, and zeros where there are none.
 inline void lay_out(const float* row, int64_t n, int64_t begin, int64_t step, int64_t count, float* line) {
-    const int64_t lowest = begin >= 0 ? 0 : std::min(count, (-begin + step - 1) / step);
-    const int64_t highest = std::max(lowest, std::min(count, n - 1 - begin < 0 ? 0 : (n - 1 - begin) / step + 1));
+    // Most rows need no division.
+    const int64_t lowest = begin >= 0 ? 0 : std::min(count, step == 1 ? -begin : (-begin + step - 1) / step), room = n - 1 - begin;
+    const int64_t end = room < 0 ? 0 : room >= (count - 1) * step ? count : step == 1 ? room + 1 : room / step + 1;
+    const int64_t highest = std::max(lowest, std::min(count, end));
     clear(line, lowest);
     copy_strided(row + begin + lowest * step, step, highest - lowest, line + lowest);
     clear(line + highest, count - highest);
