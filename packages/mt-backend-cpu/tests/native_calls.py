@@ -144,6 +144,7 @@ _MADE: dict[str, Callable[[TensorMaker], tuple[Any, ...]]] = {
         "rnn_tanh", make(20, 40, 40), make(40, 40), None, [], make(40, 40), None, make(40, 40), make(20, 40, 40),
         make(0, 160), make(0, 40), False,
     ),
+    "bmm": lambda make: (make(6, 64, 80), make(6, 80, 64)),
     "native_group_norm": lambda make: (make(40, 6, 300), make(6), make(6), 40, 6, 300, 3, 1e-5),
     "remainder.Tensor": lambda make: (make.ints(300, 300, low=-9, high=9), 7),
     "sort.stable": lambda make: (make(300, 300), True, -1, False),

@@ -34,7 +34,7 @@ PyObject* multiply(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyOb
         return nullptr;
     }
     npy_intp shape[3] = {n, p.rows, p.columns};
-    Reference result(PyArray_SimpleNew(3, shape, NPY_FLOAT));
+    Reference result(new_array(3, shape, NPY_FLOAT));
     if (!result) return nullptr;
     const float *x = static_cast<const float*>(PyArray_DATA(a)), *y = static_cast<const float*>(PyArray_DATA(b));
     float* to = static_cast<float*>(PyArray_DATA(result.array()));

@@ -17,6 +17,7 @@ Array = np.ndarray
 
 if library is not None:
     _multiply, _has_products = library.multiply_bfloat16, library.has_bfloat16_products
+    _multiply_batches = library.multiply_batches
     library.use_bfloat16(bfloat16.numpy_dtype)
 
     #: Products of fewer terms are as quick widened.
@@ -53,5 +54,5 @@ if library is not None:
     @kernel("bmm", accepts=Accepts(dtypes=frozenset((float32,)), also=_are_several))
     def bmm(self: Array, mat2: Array) -> Array:
         """self (B, M, K), mat2 (B, K, N) -> (B, M, N)."""
-        made: Array = library.multiply_batches(self, mat2)
+        made: Array = _multiply_batches(self, mat2)
         return made
