@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import sysconfig
 import tarfile
 import zipfile
 from email.message import Message
@@ -13,6 +14,8 @@ import pytest
 
 PACKAGES = Path(__file__).parents[2] / "packages"
 NAMES = sorted(path.name for path in PACKAGES.iterdir() if (path / "pyproject.toml").is_file())
+
+LIBRARY = f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
 
 #: What a wheel holds beside the package of its name: modules that programs import by that name.
 BESIDE = {"mt-backend-ascend": {"torch_npu"}}
@@ -53,10 +56,12 @@ def test_wheel_holds_its_package_and_nothing_else(wheels: dict[str, Path], name:
 @pytest.mark.parametrize("name", NAMES)
 def test_wheel_holds_every_file_of_the_source(wheels: dict[str, Path], name: str) -> None:
     source = PACKAGES / name / "src"
+    # Libraries that other Pythons built in this checkout.
+    of_others = {path.name for path in source.rglob("_native.*")} - {LIBRARY}
     wanted = {
         path.relative_to(source).as_posix()
         for path in source.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts and path.name not in of_others
     }
     assert wanted <= set(members(wheels[name]))
 
@@ -85,3 +90,16 @@ def test_backends_announce_their_device(wheels: dict[str, Path], name: str, devi
     entry_points = configparser.ConfigParser()
     entry_points.read_string(metadata_file(wheels[name], "entry_points.txt"))
     assert list(entry_points["mindtorch.backends"]) == [device]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_compiled_library_is_only_in_a_wheel_for_its_python(
+    wheels: dict[str, Path], distributions: Path, name: str
+) -> None:
+    """Whatever stands beside the package in the checkout that was built from."""
+    compiled = {path for path in members(wheels[name]) if path.endswith((".so", ".pyd", ".dylib"))}
+    assert compiled <= {f"{name.replace('-', '_')}/{LIBRARY}"}
+    assert not (compiled and wheels[name].name.endswith("-any.whl"))
+    (source,) = distributions.glob(f"{stem(wheels[name])}.tar.gz")
+    with tarfile.open(source) as archive:
+        assert not [path for path in archive.getnames() if path.endswith((".so", ".pyd", ".dylib"))]
