@@ -71,6 +71,7 @@ NIGHTLY = (
     "clients_tests",
     "packaging",
     "mutate",
+    "native",
     "sanitizers",
     "bench",
 )
@@ -447,6 +448,15 @@ def sanitizers(session: nox.Session) -> None:
     """Test the native library built with sanitizers: ./dev sanitizers [address] [thread] [-- PYTEST ...]."""
     prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(APART)])
     session.run("python", "-m", "tools.sanitize", *session.posargs)
+
+
+@nox.session
+def native(session: nox.Session) -> None:
+    """Alter calls of the native library, and measure its accuracy beside PyTorch's: ./dev native [--seeds 0:20000]."""
+    prepare(session, [PYTORCH, *workspace(), *TEST_TOOLS])
+    tests = PACKAGES / "mt-backend-cpu" / "tests"
+    session.run("python", str(tests / "fuzz_native.py"), *session.posargs)
+    session.run("python", str(tests / "snapshots" / "make_native_accuracy.py"), "--check")
 
 
 @nox.session
