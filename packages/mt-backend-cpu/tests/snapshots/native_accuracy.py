@@ -191,6 +191,9 @@ FUNCTIONS: dict[str, Function] = {
     "hardswish_backward": Function(
         _aten("hardswish_backward"), lambda g, x: np.where(x <= -3, 0, np.where(x < 3, g * (x / 3 + 0.5), g)), 2
     ),
+    "hardswish": Function(_aten("hardswish"), lambda x: x * np.clip(x + 3, 0, 6) / 6),
+    "leaky_relu": Function(_aten("leaky_relu", 0.1), lambda x: np.where(x > 0, x, x * _number(0.1))),
+    "sign": Function(lambda torch, x: torch.sign(x), lambda x: np.where(x > 0, 1.0, np.where(x < 0, -1.0, 0.0))),
     "where.self": Function(lambda torch, a, b: torch.where(a < b, a, b), lambda a, b: np.where(a < b, a, b), 2),
 }
 
