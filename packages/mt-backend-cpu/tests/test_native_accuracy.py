@@ -16,6 +16,7 @@ from mt_backend_cpu import native
 from mt_core.dispatch.lookup import kernels_of
 from mt_core.dispatch.registry import find_overload
 from mt_core.keys import CPU
+from mt_core.testing.namespace import namespace
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent / "snapshots"))
@@ -25,6 +26,7 @@ from native_calls import is_native, native_operators
 
 pytestmark = pytest.mark.skipif(native.library is None, reason="the native library is not used")
 
+torch = namespace()
 RECORDED = accuracy.recorded()
 #: Every how many of the samples is tried here.
 STEP = 64
@@ -41,7 +43,6 @@ def settings() -> Iterator[None]:
 
 @pytest.mark.parametrize("name", accuracy.FUNCTIONS)
 def test_errors_are_within_what_is_recorded(name: str) -> None:
-    torch = pytest.importorskip("mindtorch")
     for level in native.library.levels():
         native.library.use_level(level)
         found = accuracy.largest(*accuracy.measure(torch, name, STEP))
@@ -80,8 +81,7 @@ def test_errors_are_counted_in_units_of_the_exact_result() -> None:
 
 
 def test_a_less_exact_function_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    mindtorch = pytest.importorskip("mindtorch")
     exact = accuracy.FUNCTIONS["tanh"]
     shifted = exact._replace(call=lambda torch, x: torch.tanh(x) * (1 + 4e-7))
     monkeypatch.setitem(accuracy.FUNCTIONS, "tanh", shifted)
-    assert accuracy.worse(accuracy.largest(*accuracy.measure(mindtorch, "tanh", STEP)), RECORDED["pytorch"]["tanh"])
+    assert accuracy.worse(accuracy.largest(*accuracy.measure(torch, "tanh", STEP)), RECORDED["pytorch"]["tanh"])

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from native_accuracy import ALLOWED, FUNCTIONS, PATH, largest, measure, recorded, worse
 
-import mindtorch
 from mt_backend_cpu import native
+from mt_core.testing.namespace import namespace
 
 
 def of_library(name: str, allowed: dict[str, float]) -> dict[str, dict[str, float]]:
@@ -25,7 +25,7 @@ def of_library(name: str, allowed: dict[str, float]) -> dict[str, dict[str, floa
     level = native.library.level()
     for each in native.library.levels():
         native.library.use_level(each)
-        late = worse(largest(*measure(mindtorch, name)), allowed)
+        late = worse(largest(*measure(namespace(), name)), allowed)
         if late:
             found[each] = late
     native.library.use_level(level)

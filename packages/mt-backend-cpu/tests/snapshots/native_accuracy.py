@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mt_core.api import _functions
+
 __all__ = ["COUNT", "FUNCTIONS", "PATH", "Function", "largest", "measure", "recorded", "samples", "worse"]
 
 Array = np.ndarray
@@ -136,10 +138,11 @@ def _silu_slope(x: Array) -> Array:
 
 
 def _aten(name: str, *rest: Any, **named: Any) -> Callable[..., Any]:
-    packet, _, overload = name.partition(".")
-    return lambda torch, *tensors: getattr(getattr(torch.ops.aten, packet), overload or "default")(
-        *tensors, *rest, **named
-    )
+    def call(torch: Any, *tensors: Any) -> Any:
+        function = getattr(torch.ops.aten, name).default if hasattr(torch, "ops") else getattr(_functions, name)
+        return function(*tensors, *rest, **named)
+
+    return call
 
 
 def _into(name: str, *rest: Any, **named: Any) -> Callable[..., Any]:

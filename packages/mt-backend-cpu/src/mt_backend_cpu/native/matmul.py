@@ -48,7 +48,10 @@ if library is not None:
     _DIVIDED = 1 << 18
 
     def _are_several(self: Any, mat2: Any) -> bool:
-        (n, rows, depth), columns = self._array.shape, mat2._array.shape[2]
+        left, right = self._array.shape, mat2._array.shape
+        if len(left) != 3 or len(right) != 3 or left[0] != right[0] or left[2] != right[1]:
+            return False  # for the shape rule to refuse
+        (n, rows, depth), columns = left, right[2]
         return bool(n > 1 and rows >= 16 and columns >= 16 and rows * depth * columns >= _DIVIDED)
 
     @kernel("bmm", accepts=Accepts(dtypes=frozenset((float32,)), also=_are_several))
