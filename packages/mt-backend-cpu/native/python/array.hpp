@@ -13,6 +13,10 @@
 #endif
 #include <numpy/arrayobject.h>
 
+#if NPY_ABI_VERSION < 0x02000000
+inline npy_intp PyDataType_ELSIZE(const PyArray_Descr* element) { return element->elsize; }
+#endif
+
 #include <cstdint>
 
 #include "kernels/tables.hpp"
